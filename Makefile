@@ -1,0 +1,57 @@
+# The two commands a newcomer needs: `make demo` and `make test`. Everything else is for those who change the code.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check ci bench figures docs native clean
+SHELL := /bin/sh
+
+# Real environments that must load unchanged; where the folder is absent the tests say so.
+CORPUS ?= ../shared
+export CORPUS
+
+PY := .venv/bin/python
+PYTEST := $(PY) -m pytest
+
+help:
+	@echo 'make demo       set up everything, let an agent solve six tasks on a real desktop, print the table'
+	@echo 'make test       all tests but the long ones'
+	@echo 'make setup      system packages, .venv and native programs; instant when nothing changed'
+	@echo 'make check      formatting, lint, types and layers; under a minute'
+	@echo 'make test-fast  unit tests and the architecture; under five minutes'
+	@echo 'make bench      measure and print, assert nothing'
+	@echo 'make figures    the long measurements, written to docs/reference/figures/'
+	@echo 'make ci         all that CI runs'
+
+setup:
+	@tools/setup.sh
+
+demo: setup
+	@$(PY) -m tools.demo
+
+test: setup
+	$(PYTEST) -m 'not soak' $(ARGS)
+
+test-fast: setup
+	$(PYTEST) -m 'unit' $(ARGS)
+
+check: setup
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports --no-cache
+
+native: setup
+	$(MAKE) -C native test SANITIZE=1
+
+bench: setup
+	$(PY) -m tests.bench.figures --print $(ARGS)
+
+figures: setup
+	$(PY) -m tests.bench.figures --write $(ARGS)
+
+docs: setup
+	$(PY) -m tools.reference
+
+ci:
+	bash .ci/run
+
+clean:
+	rm -rf .venv native/build build dist .pytest_cache .mypy_cache .ruff_cache

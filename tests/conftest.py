@@ -1,0 +1,41 @@
+"""Shared by all tests: backends that may be missing, and where the corpus lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+RequireBackend = Callable[[str, bool, str], None]
+
+
+def is_required(name: str) -> bool:
+    """Tell whether a missing backend is a failure: ``GYM_ANYTHING_TEST_REQUIRE=all,-corpus`` or ``xvnc,docker``."""
+    words = [w.strip() for w in os.environ.get("GYM_ANYTHING_TEST_REQUIRE", "").split(",") if w.strip()]
+    if f"-{name}" in words:
+        return False
+    return "all" in words or name in words
+
+
+@pytest.fixture(scope="session")
+def require_backend() -> RequireBackend:
+    """Return ``check(name, ok, reason)``: skips with the reason, or fails where the backend is required."""
+
+    def check(name: str, ok: bool, reason: str) -> None:
+        if ok:
+            return
+        if is_required(name):
+            pytest.fail(f"required backend {name!r} is missing: {reason}", pytrace=False)
+        pytest.skip(f"{name}: {reason}")
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def corpus_dir(require_backend: RequireBackend) -> Path:
+    """Return the folder that holds ``corpus`` and ``corpus_invalid`` (``CORPUS=``, default ``../shared``)."""
+    folder = Path(os.environ.get("CORPUS") or Path(__file__).parents[2] / "shared")
+    require_backend("corpus", (folder / "corpus").is_dir(), f"no folder {folder / 'corpus'}; set CORPUS=")
+    return folder
