@@ -1,0 +1,1 @@
+"""Finding and building our C programs."""
