@@ -1,0 +1,61 @@
+"""The compatibility row: what a kind of world can do, as its runner class declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gym_anything.runtime.runners.base_facts import RunnerFacts
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerCompatibility:
+    """One row of ``gym-anything compatibility``.
+
+    ``None`` in an ability means "it depends on the spec; ask an instance". ``platforms`` are the guest families
+    (``linux``, ``windows``, ``android``, ``macos``, or the runner's own word); empty means that the class does not say.
+    """
+
+    runner: str
+    platforms: tuple[str, ...] = ()
+    fast_io: bool | None = False
+    checkpoint_caching: bool | None = False
+    savevm: bool | None = False
+    live_recording: bool | None = False
+    time_control: bool | None = False
+    acks_input_delivery: bool | None = False
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON data (tuples become lists)."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def derived(cls, runner_class: type[RunnerFacts]) -> RunnerCompatibility:
+        """Return the row that follows from what a runner class overrides (see ``RunnerFacts.compatibility``)."""
+
+        def ability(method: str) -> bool | None:
+            return None if runner_class.overrides([method]) else False
+
+        return cls(
+            runner=runner_class.runner_name(),
+            fast_io=ability("supports_fast_io"),
+            checkpoint_caching=ability("supports_checkpoint_caching"),
+            savevm=ability("supports_savevm"),
+            live_recording=ability("supports_live_recording"),
+            time_control=ability("supports_time_control"),
+            acks_input_delivery=ability("acks_input_delivery"),
+        )
+
+    @classmethod
+    def from_mapping(cls, runner: str, row: Mapping[str, Any]) -> RunnerCompatibility:
+        """Build from the dict a runner class may return instead; keys we do not know become notes, never lost."""
+        names = set(cls.__dataclass_fields__) - {"runner", "platforms", "notes"}
+        known = {k: v for k, v in row.items() if k in names}
+        notes = tuple(str(note) for note in row.get("notes") or ())
+        platforms = tuple(str(p) for p in row.get("platforms") or ())
+        skip = names | {"runner", "platforms", "notes"}
+        notes += tuple(f"{key}: {value}" for key, value in row.items() if key not in skip)
+        return cls(runner=str(row.get("runner") or runner), platforms=platforms, notes=notes, **known)
