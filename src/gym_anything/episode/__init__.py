@@ -1,0 +1,1 @@
+"""The one loop: reset, step, judge, artifacts."""

@@ -1,0 +1,1 @@
+"""Judges: what decides whether a task was solved."""
