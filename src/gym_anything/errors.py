@@ -21,7 +21,9 @@ The tree::
     ├─ ActionError               an action that is malformed, off the screen or names an unknown key
     ├─ PluginError               UnknownPlugin · PluginConflict · PluginImportFailed · MissingExtra
     ├─ StateError                called in the wrong state · Aborted
+    ├─ SettingInvalid            an environment variable or setting with a value that cannot be used
     ├─ HostError                 MissingDependency · NativeProgramMissing · DeadlineExceeded
+    │                            ProcessStartFailed · ProcessStuck · SupervisorLost
     ├─ WorldError                WorldStartFailed · BootTimedOut · WorldLost · ObservationError · CaptureFailed · FrameStale
     │                            InputNotDelivered · InputDeliveryUnknown · ActionUnsupported · GuestCommandFailed
     │                            GuestFileNotFound · CheckpointMissing · CheckpointStale · CheckpointLocked · CheckpointUnsupported
@@ -171,6 +173,12 @@ class Aborted(StateError):
     code = "aborted"
 
 
+class SettingInvalid(GymAnythingError, ValueError):
+    """An environment variable or setting has a value that cannot be used, or none; ``detail['setting']``."""
+
+    code = "setting-invalid"
+
+
 class HostError(GymAnythingError):
     """The machine we run on lacks something or refused something."""
 
@@ -194,6 +202,25 @@ class DeadlineExceeded(HostError, TimeoutError):
     """A deadline passed; the message says what was awaited, the last status and the log tail."""
 
     code = "deadline-exceeded"
+    retryable = True
+
+
+class ProcessStartFailed(HostError):
+    """A program could not be started on this machine; ``detail`` has ``argv0``, ``errno`` and ``step``."""
+
+    code = "process-start-failed"
+
+
+class ProcessStuck(HostError):
+    """A process is still there after SIGKILL (it hangs in the kernel); ``detail['pids']``."""
+
+    code = "process-stuck"
+
+
+class SupervisorLost(HostError):
+    """The process that starts and ends all others has died, and with it everything it had started."""
+
+    code = "supervisor-lost"
     retryable = True
 
 

@@ -1,0 +1,17 @@
+"""Short names: made of letters and digits that are safe in a path, a label, a host name and an environment variable."""
+
+from __future__ import annotations
+
+import os
+
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 letters, without l, o, 0 and 1, which people misread
+
+
+def random_name(prefix: str, length: int) -> str:
+    """Return ``prefix`` and ``length`` random letters (5 bits each), from the kernel and so distinct after a fork."""
+    return prefix + "".join(_ALPHABET[byte & 31] for byte in os.urandom(length))
+
+
+def is_short_name(text: str) -> bool:
+    """Tell whether ``text`` is 1 to 32 ASCII letters and digits."""
+    return 0 < len(text) <= 32 and text.isascii() and text.isalnum()
