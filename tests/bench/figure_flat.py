@@ -8,10 +8,9 @@ import tempfile
 import threading
 from pathlib import Path
 
-from gym_anything._util.state_dir import state_root
-
 from gym_anything import from_config
 from gym_anything._util import proc
+from gym_anything._util.state_dir import state_root
 from tests.bench.worlds import desktop_env
 
 EPISODES = 200
@@ -20,11 +19,11 @@ WARM_UP = 20
 
 def counts() -> dict[str, int]:
     return {
-        "fds": len(os.listdir("/proc/self/fd")),
+        "fds": sum(1 for _ in Path("/proc/self/fd").iterdir()),
         "threads": threading.active_count(),
         "processes": len(proc.descendants(os.getpid())),
         "state_files": sum(1 for _ in state_root().rglob("*")),
-        "temp_files": len(os.listdir(tempfile.gettempdir())),
+        "temp_files": sum(1 for _ in Path(tempfile.gettempdir()).iterdir()),
         "rss_kib": proc.rss_kib(os.getpid()),
     }
 
