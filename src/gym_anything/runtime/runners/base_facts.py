@@ -64,6 +64,11 @@ class RunnerFacts:
         return True
 
     @classmethod
+    def ineligible_reason(cls, spec: EnvSpec) -> str:
+        """Return, in words for an error message, why ``autodetect_eligible`` said no for this spec."""
+        return "it is not made for this spec"
+
+    @classmethod
     def conformance_profile(cls) -> str:
         """Return which checks of the conformance suite are *required* rather than derived.
 
