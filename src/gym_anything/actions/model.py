@@ -1,10 +1,10 @@
 """Typed actions: what a parsed action is once nothing about it is in doubt.
 
-Outside, actions are dicts (contract of ``env.step``); inside, they are the frozen values below. ``parse.py`` is the only
-way from one to the other, so whoever holds a value of this module may rely on:
+Outside, actions are dicts (contract of ``env.step``); inside, they are the frozen values below. ``parse.py`` is the
+only way from one to the other, so whoever holds a value of this module may rely on:
 
-* coordinates are ints in guest screen pixels, origin top-left, inside the screen the parser was told of (``screen=None``
-  means that the bound was not known; they are still not negative);
+* coordinates are ints in guest screen pixels, origin top-left, inside the screen the parser was told of
+  (``screen=None`` means that the bound was not known; they are still not negative);
 * keys are canonical X11 keysym names (``Control_L``, ``Return``, ``a``, ``U20AC`` …) that ``keys.keysym_of`` knows;
 * numbers are finite, durations not negative, tuples not empty;
 * one ``InputOp`` is one indivisible gesture; the ops of an ``InputAction`` run in the order given.
