@@ -27,7 +27,7 @@ The tree::
     ├─ WorldError                WorldStartFailed · BootTimedOut · WorldLost · ObservationError · CaptureFailed · FrameStale
     │                            InputNotDelivered · InputDeliveryUnknown · ActionUnsupported · GuestCommandFailed
     │                            GuestFileNotFound · CheckpointMissing · CheckpointStale · CheckpointLocked · CheckpointUnsupported
-    ├─ AgentError  VerifierError BenchmarkError
+    ├─ AgentError  VerifierError (VlmNotConfigured)  BenchmarkError
     ├─ PoolError                 AdmissionRefused · NoReplica · ReplicaFailed
     └─ RemoteError               Unauthorized · Unreachable · VersionSkew · SessionLost · BadWire · UnknownRemoteError
 """
@@ -355,6 +355,13 @@ class VerifierError(GymAnythingError):
 
     code = "verifier-error"
     blame: Blame = "judge"
+
+
+class VlmNotConfigured(VerifierError):
+    """A verifier asked for a vision model and none is configured; its verdict cannot be trusted as a fail."""
+
+    code = "vlm-not-configured"
+    blame: Blame = "host"
 
 
 class BenchmarkError(GymAnythingError):

@@ -45,6 +45,7 @@ STABLE_CODES = {
     "checkpoint-unsupported",
     "agent-error",
     "verifier-error",
+    "vlm-not-configured",
     "benchmark-error",
     "pool-error",
     "admission-refused",
