@@ -3,7 +3,7 @@
 A dict is one of three things:
 
 * a **control action**: ``action`` (or ``type``) is ``wait``, ``screenshot`` or ``settle``. ``wait`` takes ``time`` or
-  ``seconds`` (seconds of the world's time; ``DEFAULT_WAIT_S`` when absent), ``settle`` takes ``quiet_ms`` and ``max_ms``;
+  ``seconds`` (of the world's time; ``DEFAULT_WAIT_S`` when absent), ``settle`` takes ``quiet_ms`` and ``max_ms``;
 * **input**: only ``mouse`` and ``keyboard`` (and ``_role``). Their sub-keys run in the contract's fixed order, however
   the dict is ordered;
 * **anything else**: a ``PassthroughAction``, handed to the runner, which accepts it or raises. A ``mouse`` or
