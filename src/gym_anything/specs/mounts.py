@@ -1,0 +1,60 @@
+"""Where the files that a spec names lie on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gym_anything.specs.env_objects import MountMode
+from gym_anything.specs.env_spec import EnvSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedMount:
+    """A mount with its host path.
+
+    Attributes:
+        source: absolute host path; where it was found, or, when ``missing``, where it would be beside the environment.
+        target: guest path as the spec writes it; see ``guest_paths.canonical_guest_path`` for Windows.
+        mode: ``ro`` or ``rw``.
+        missing: nothing was found. Not an error here: running needs it, loading does not.
+    """
+
+    source: Path
+    target: str
+    mode: MountMode
+    missing: bool
+
+
+def resolve_mounts(spec: EnvSpec, env_root: str | Path) -> list[ResolvedMount]:
+    """Return every mount with its host path, in the order of the spec."""
+    result = []
+    for mount in spec.mounts:
+        found = find_host_path(mount.source, env_root)
+        place = found or Path(env_root).absolute() / mount.source
+        result.append(ResolvedMount(place, mount.target, mount.mode, found is None))
+    return result
+
+
+def find_host_path(path: str, env_root: str | Path) -> Path | None:
+    """Return the absolute host path that a spec's ``path`` stands for, or None when nothing is there.
+
+    An absolute path (or one that begins with ``~/``) is taken as it is. A relative one is searched in the
+    environment's folder, then in each folder above it, then in the working folder: environments name their files from
+    the root of the repository that they came from.
+    """
+    wanted = Path(path).expanduser() if path.startswith("~/") else Path(path)
+    root = Path(env_root).absolute()
+    if wanted.is_absolute():
+        return wanted if _exists(wanted) else None
+    for folder in (root, *root.parents, Path.cwd()):
+        if _exists(folder / wanted):
+            return folder / wanted
+    return None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False  # a name too long or with a NUL: nothing lies there
