@@ -58,6 +58,13 @@ class CheckpointAccess(RunnerFacts):
         """
         raise self._no_checkpoints()
 
+    def delete_checkpoint(self) -> bool:
+        """Delete what lies under the key; False when there was nothing.
+
+        Called: in every state. Raises: CheckpointLocked while another world is made from it or runs on it.
+        """
+        raise self._no_checkpoints()
+
     def _no_checkpoints(self) -> CheckpointUnsupported:
         return CheckpointUnsupported(
             f"{self.runner_name()} makes no checkpoints; run without use_cache and use_savevm",

@@ -21,9 +21,16 @@ def declared_promises(spec: EnvSpec) -> list[str]:
         part = getattr(spec, group, None)
         for name in sorted(_fields_set(part)):
             dotted = f"{group}.{name}"
-            if dotted not in _KEPT_BY_CORE and getattr(part, name, None) not in (None, [], {}, ()):
+            if dotted not in _KEPT_BY_CORE and _promises(dotted, getattr(part, name, None)):
                 found.append(dotted)
     return found
+
+
+def _promises(dotted: str, value: Any) -> bool:
+    """Tell whether a value asks for something; "off" does so only where off is a wall (no network, no host)."""
+    if dotted == "resources.net" or dotted == "security.network_allowlist":
+        return value is not None
+    return value not in (None, False, "", [], {}, ())
 
 
 def _fields_set(part: Any) -> set[str]:
