@@ -125,10 +125,9 @@ def ancestors(pid: int) -> list[int]:
 def open_fds(pid: int | None = None) -> dict[int, str]:
     """Return the open file descriptors of a process (default: this one) and what they point to."""
     result: dict[int, str] = {}
-    folder = Path(f"/proc/{pid or 'self'}/fd")
-    for name in os.listdir(folder):
+    for entry in Path(f"/proc/{pid or 'self'}/fd").iterdir():
         try:
-            result[int(name)] = os.readlink(folder / name)
+            result[int(entry.name)] = str(entry.readlink())
         except OSError:
             continue  # the descriptor of the listing itself, or one closed meanwhile
     return result
@@ -159,7 +158,7 @@ def boot_id() -> str:
 def pid_namespace(pid: int | None = None) -> int:
     """Return the inode of a process's (default: our) process namespace; 0 when it cannot be read."""
     try:
-        return int(os.readlink(f"/proc/{pid or 'self'}/ns/pid").partition("[")[2].rstrip("]"))
+        return int(str(Path(f"/proc/{pid or 'self'}/ns/pid").readlink()).partition("[")[2].rstrip("]"))
     except (OSError, ValueError):
         return 0
 

@@ -1,8 +1,8 @@
 """The state directory: ``<state>/<run>/<world>/``, one folder for each thing that lives while we live.
 
-A *run* is one owner process. Its folder holds a manifest (who owns it) and a lock that the kernel frees when the owner
-dies, however it dies. Each world's folder lies in it, with a manifest of what the world has outside its folder. Both are
-removed at the end; after ``kill -9`` they are what ``gym-anything cache gc`` goes by.
+A *run* is one owner process. Its folder holds a manifest (who owns it) and a lock that the kernel frees when the
+owner dies, however it dies. Each world's folder lies in it, with a manifest of what the world has outside its folder.
+Both are removed at the end; after ``kill -9`` they are what ``gym-anything cache gc`` goes by.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def state_root() -> Path:
         chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise HostError(
-            f"the state folder {chosen} cannot be made: {error.strerror}. Set GYM_ANYTHING_STATE_DIR to a folder you own.",
+            f"the state folder {chosen} cannot be made: {error.strerror}. Set {STATE_DIR.name} to a folder you own.",
             detail={"path": str(chosen)},
         ) from error
     return chosen

@@ -1,0 +1,141 @@
+"""Starting the supervisor process, and turning a start request into a message."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gym_anything._util.ascii_names import random_name
+from gym_anything._util.labels import ENV_NAME, NO_WORLD, Label
+from gym_anything._util.supervised_process import StopPlan
+from gym_anything._util.supervision import wire
+from gym_anything.errors import HostError, ProcessStartFailed
+
+PACKAGE = Path(__file__).resolve().parents[2]
+
+# The packages' own __init__ files are stepped over: only what the supervisor needs is imported.
+_BOOT = """
+import sys
+for name, path in zip(sys.argv[4::2], sys.argv[5::2]):
+    sys.modules[name] = package = type(sys)(name)
+    package.__path__ = [path]
+from gym_anything._util.supervision.warden import main
+main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+"""
+
+_STEPS = {
+    "setup": "its process could not be set up",
+    "descriptors": "a descriptor that it should inherit is not open",
+    "cwd": "its working directory cannot be entered",
+    "exec": "it cannot be executed",
+    wire.SPAWN: "no process could be made for it",
+}
+
+
+def start_warden(label: Label, log: Path) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Start warden and supervisor; return our end of the connection and the warden, our child.
+
+    Raises: HostError when there is no interpreter to run or no process to be had.
+    """
+    if not sys.executable:
+        raise HostError("the supervisor needs a Python interpreter, but sys.executable is empty (an embedded Python?)")
+    packages = {
+        "gym_anything": PACKAGE,
+        "gym_anything._util": PACKAGE / "_util",
+        "gym_anything._util.supervision": PACKAGE / "_util" / "supervision",
+    }
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with theirs, log.open("ab") as log_file:
+            argv = [sys.executable, "-I", "-S", "-c", _BOOT, str(os.getpid()), str(theirs.fileno())]
+            argv += [random_name("", 12), *(str(part) for item in packages.items() for part in item)]
+            warden = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log_file,
+                cwd="/",
+                env={**os.environ, **label.as_env()},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+    except OSError as error:
+        ours.close()
+        raise HostError(f"the supervisor process cannot be started: {error}") from error
+    except BaseException:
+        ours.close()
+        raise
+    return ours, warden
+
+
+def spawn_request(
+    argv: Sequence[str | os.PathLike[str]],
+    name: str,
+    env: Mapping[str, str] | None,
+    cwd: str | os.PathLike[str] | None,
+    fds: Mapping[int, int],
+    plan: StopPlan,
+    label: Label,
+) -> tuple[wire.Message, list[int]]:
+    """Build the message that starts a program, and the list of our descriptors that go with it.
+
+    Raises: ProcessStartFailed when there is no such program; ValueError for what no program can be given.
+    """
+    environment = dict(os.environ if env is None else env)
+    environment.setdefault(ENV_NAME, str(label))
+    own = Label.parse(environment[ENV_NAME])
+    words = [os.fspath(word) for word in argv]
+    if not words or not words[0]:
+        raise ValueError(f"{name}: an argument vector needs at least a program")
+    if len(fds) > wire.MAX_FDS or any(target < 0 for target in fds):
+        raise ValueError(f"{name}: at most {wire.MAX_FDS} descriptors can be passed, with numbers from 0")
+    texts = [*words, *environment, *environment.values()]
+    if any("\0" in text for text in texts) or any("=" in key for key in environment):
+        raise ValueError(f"{name}: no NUL in arguments or environment, no '=' in a variable's name")
+    if "/" not in words[0]:
+        words[0] = _look_up(words[0], environment.get("PATH", os.defpath), name)
+    message = (
+        wire.SPAWN,
+        [os.fsencode(word) for word in words],
+        {os.fsencode(key): os.fsencode(value) for key, value in environment.items()},
+        os.fsencode(cwd if cwd is not None else _here()),
+        list(fds),
+        int(plan.signal),
+        float(plan.grace_s),
+        own.world if own else NO_WORLD,
+        name,
+    )
+    return message, list(fds.values())
+
+
+def start_error(error: tuple[int, str], program: str, name: str) -> ProcessStartFailed:
+    """Build the error for a program that could not be started. Args: error: errno and the step that failed."""
+    number, step = error
+    reason = _STEPS.get(step, step)
+    return ProcessStartFailed(
+        f"{name} ({program}) did not start: {reason}: {os.strerror(number)}",
+        detail={"argv0": program, "errno": number, "step": step},
+    )
+
+
+def _look_up(program: str, path: str, name: str) -> str:
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise ProcessStartFailed(
+            f"{name} did not start: no program {program!r} in PATH ({path})",
+            detail={"argv0": program, "errno": errno.ENOENT, "step": "look-up"},
+        )
+    return str(Path(found).absolute())
+
+
+def _here() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:  # our own working directory was deleted
+        return "/"
