@@ -14,7 +14,7 @@ from gym_anything.errors import SpecError, SpecNotFound
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.merging import RESOLVED_MARK, resolved_env_data
 from gym_anything.specs.near_miss import near_miss
-from gym_anything.specs.reading import Document, find_spec_file, read_document
+from gym_anything.specs.reading import Document, find_spec_file, folder_entries, is_file, is_folder, read_document
 from gym_anything.specs.remarks import env_warnings, task_warnings
 from gym_anything.specs.spec_warning import SpecWarning, near_miss_warnings
 from gym_anything.specs.task_spec import TaskSpec
@@ -115,11 +115,8 @@ def load_task(env_root: str | Path, task_id: str) -> LoadedTask:
 
 def list_tasks(env_root: str | Path) -> list[str]:
     """Return the environment's task keys, sorted: folders under ``tasks/`` with a task file. Parses none of them."""
-    folder = Path(env_root) / "tasks"
-    if not folder.is_dir():
-        return []
-    found = [path.name for path in folder.iterdir() if path.name not in GENERATED_FOLDERS and path.is_dir()]
-    return sorted(name for name in found if find_spec_file(folder / name, "task")[0] is not None)
+    entries = folder_entries(Path(env_root) / "tasks")
+    return [e.name for e in entries if e.name not in GENERATED_FOLDERS and find_spec_file(e, "task")[0] is not None]
 
 
 def scan_tasks(env_root: str | Path) -> Iterator[TaskEntry]:
@@ -148,7 +145,7 @@ def task_folder(env_root: str | Path, task_id: str) -> Path:
 
 
 def _env_file(env: Path) -> tuple[Path, list[Path]]:
-    if env.is_dir():
+    if is_folder(env):
         file, unread = find_spec_file(env, "env")
         if file is None:
             raise SpecNotFound(
@@ -156,7 +153,7 @@ def _env_file(env: Path) -> tuple[Path, list[Path]]:
                 detail={"file": str(env), "fix": "name the folder of one environment"},
             )
         return file, unread
-    if env.is_file():
+    if is_file(env):
         return env, []
     raise SpecNotFound(f"{env}: there is no such folder or file", detail={"file": str(env)})
 

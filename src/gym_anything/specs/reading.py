@@ -59,8 +59,38 @@ def read_document(file: Path, *, free_keys: tuple[str, ...] = ()) -> Document:
 
 def find_spec_file(folder: Path, stem: str) -> tuple[Path | None, list[Path]]:
     """Return the folder's ``<stem>.yaml|yml|json`` (in this order) and the other ones that are therefore not read."""
-    there = [path for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
+    there = [path for suffix in SUFFIXES if is_file(path := folder / f"{stem}{suffix}")]
     return (there[0], there[1:]) if there else (None, [])
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether ``path`` is a file; a name that no file can have (too long, a NUL) is simply none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether ``path`` is a folder; a name that no folder can have is simply none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def folder_entries(folder: Path) -> list[Path]:
+    """Return what a folder holds, sorted by name; nothing when it is no folder.
+
+    Raises: SpecInvalid when it may not be read.
+    """
+    try:
+        return sorted(folder.iterdir(), key=lambda path: path.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        problem = Problem("", f"cannot be listed ({error.strerror})", "check the folder's permissions")
+        raise spec_invalid(str(folder), [problem]) from None
 
 
 def _bytes(file: Path) -> bytes:
