@@ -47,7 +47,7 @@ class FastScreen(dict[str, Any]):
         if image is _NOT_MADE:
             from PIL import Image as pil
 
-            image = pil.fromarray(super().__getitem__("array"), mode="RGB").copy()
+            image = pil.fromarray(super().__getitem__("array"))  # mode RGB is never shared with the array
             super().__setitem__("image", image)
         return image  # type: ignore[no-any-return]
 
