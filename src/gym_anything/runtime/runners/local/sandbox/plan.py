@@ -1,0 +1,78 @@
+"""The plan of one sandbox: plain JSON data, made by the runner, carried out by the launcher."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class LayerPlan(TypedDict):
+    """One read-only layer of the root file system (a checkpoint), newest first in ``SandboxPlan.layers``."""
+
+    path: str
+    base_uid: int
+
+
+class BindPlan(TypedDict):
+    """A host file or folder shown in the world, read-only."""
+
+    source: str
+    target: str
+    map_ids: bool
+
+
+class FolderPlan(TypedDict):
+    """A folder the world starts with."""
+
+    path: str
+    uid: int
+    gid: int
+    mode: int
+
+
+class FilePlan(TypedDict):
+    """A file, written as text, or a link (``link_to``)."""
+
+    path: str
+    text: str
+    link_to: str
+    mode: int
+    uid: int
+    gid: int
+
+
+class SessionPlan(TypedDict):
+    """The desktop of a world: what ``session`` starts, as whom, in which environment."""
+
+    display: int
+    user: list[int]
+    groups: list[int]
+    switch_user: bool
+    home: str
+    env: dict[str, str]
+    early: list[list[str]]
+    server_argv: list[str]
+    desktop_argv: list[str]
+    wallpaper: list[list[str]]
+    window_manager: list[str]
+    panel: list[str]
+    stale_files: list[str]
+    wait_s: float
+
+
+class SandboxPlan(TypedDict):
+    """Everything the launcher needs. No secret is in it."""
+
+    world_dir: str
+    hostname: str
+    layers: list[LayerPlan]
+    binds: list[BindPlan]
+    folders: list[FolderPlan]
+    files: list[FilePlan]
+    tmpfs_mib: int
+    shm_mib: int
+    cgroups: list[str]
+    rlimits: dict[str, int]
+    guest_program: str
+    guest_argv: list[str]
+    env: dict[str, str]
+    session: SessionPlan | None

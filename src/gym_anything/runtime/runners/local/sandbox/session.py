@@ -1,0 +1,139 @@
+"""Brings the desktop of a world up: X server, window manager, panel, wallpaper, session bus, desktop service.
+
+Runs once in a process inside the world (or on the host for an explicit world without a sandbox), tells on a pipe how
+far it is, and ends when the desktop is ready; what it started lives on under the world's init.
+"""
+
+# pathlib would double the start-up time of the launcher.
+# ruff: noqa: PTH
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from gym_anything.runtime.runners.local.sandbox import xwire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gym_anything.runtime.runners.local.sandbox.plan import SessionPlan
+
+RESPAWN = 'n=0; while [ "$n" -lt 20 ]; do "$@"; n=$((n+1)); sleep 0.5; done'
+"""Keeps a window manager or panel up: twenty lives, half a second apart."""
+
+
+def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], report_fd: int) -> None:
+    """Start everything, wait until it is usable, say so.
+
+    Args:
+        logs: open log files by name: ``server``, ``session``, ``desktop``.
+        service_fds: descriptors ``ga-desktop`` inherits, in the order its argv names them (``@0``, ``@1``).
+    """
+    began = time.monotonic()
+    until = began + plan["wait_s"]
+
+    def tell(stage: str, **facts: object) -> None:
+        os.write(report_fd, json.dumps({"stage": stage, "after_s": time.monotonic() - began, **facts}).encode() + b"\n")
+
+    try:
+        _prepare(plan)
+        for argv in plan["early"]:
+            _spawn(argv, plan, logs["session"])
+        server = _spawn(plan["server_argv"], plan, logs["server"])
+        if plan["desktop_argv"]:
+            numbers = {f"@{i}": str(fd) for i, fd in enumerate(service_fds)}
+            argv = [numbers.get(word, word) for word in plan["desktop_argv"]]
+            _spawn(argv, plan, logs["desktop"], keep=service_fds)
+        wire = xwire.connect(plan["display"], until, server)
+        tell("server")
+        painters = [_spawn(argv, plan, logs["session"]) for argv in plan["wallpaper"]]
+        if plan["window_manager"]:
+            _keep_up(plan["window_manager"], plan, logs["session"])
+            probe = _await_window_manager(wire, until)
+            tell("window-manager")
+            # Only now: a panel started beside its window manager waits a second for it.
+            if plan["panel"]:
+                _keep_up(plan["panel"], plan, logs["session"])
+            _await_clients(wire, probe, until, panel=bool(plan["panel"]))
+        for pid in painters:
+            os.waitpid(pid, 0)
+        wire.close()
+        tell("ready")
+    except OSError as error:
+        tell("failed", error=str(error))
+
+
+def _await_window_manager(wire: xwire.XWire, until: float) -> int:
+    """Wait until a window of ours is managed: the manager's own sign on the root window comes too early."""
+    wire.watch_root_properties()
+    probe = wire.map_probe()
+    if not wire.wait_managed(probe, until):
+        raise OSError("no window manager took our probe window")
+    wire.destroy(probe)
+    return probe
+
+
+def _await_clients(wire: xwire.XWire, probe: int, until: float, *, panel: bool) -> None:
+    """Wait until the probe has gone from the manager's list of windows and, if one was started, the panel is in it."""
+    list_atom = wire.atom("_NET_CLIENT_LIST")
+    known = False
+    while True:
+        clients = wire.property_words(wire.root, list_atom)
+        known = known or probe in clients
+        if probe not in clients and (clients or (known and not panel)):
+            return
+        if wire.next_event(until) is None:
+            raise OSError("the panel did not appear" if probe not in clients else "our probe window did not go away")
+
+
+def _keep_up(argv: Sequence[str], plan: SessionPlan, log_fd: int) -> None:
+    _spawn(["/bin/sh", "-c", RESPAWN, "keep", *argv], plan, log_fd)
+
+
+def _prepare(plan: SessionPlan) -> None:
+    """Remove what an earlier life of this file system left (a lock of nobody alive), make the run-time folder."""
+    for stale in plan["stale_files"]:
+        if os.path.lexists(stale):
+            os.unlink(stale)
+    runtime = plan["env"]["XDG_RUNTIME_DIR"]
+    os.makedirs(runtime, mode=0o700, exist_ok=True)
+    if os.geteuid() == 0:
+        os.chown(runtime, *plan["user"])
+
+
+def _spawn(argv: Sequence[str], plan: SessionPlan, log_fd: int, keep: Sequence[int] = ()) -> int:
+    """Start a program as the desktop's user, in its own session, and return its pid."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+        uid, gid = plan["user"]
+        if os.geteuid() == 0 and plan["switch_user"]:
+            os.setgroups(plan["groups"])
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+        for fd in keep:
+            os.set_inheritable(fd, True)
+        os.chdir(plan["home"])
+        os.execvpe(argv[0], list(argv), plan["env"])
+    except OSError as error:
+        os.write(2, f"{argv[0]}: {error}\n".encode())
+    finally:
+        os._exit(127)
+
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Tell(Protocol):
+        """Reports a stage with facts."""
+
+        def __call__(self, stage: str, **facts: object) -> None: ...

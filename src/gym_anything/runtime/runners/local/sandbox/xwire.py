@@ -1,0 +1,170 @@
+"""A very small X11 client: enough to see that a window manager manages windows and that a panel is there.
+
+It speaks the protocol itself, so that the process that brings a desktop up needs no library of the world it is in.
+Source: X Window System Protocol, version 11, appendix B (encoding).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import time
+
+_MAP_NOTIFY = 19
+_REPARENT_NOTIFY = 21
+_STRUCTURE_NOTIFY = 1 << 17
+_PROPERTY_CHANGE = 1 << 22
+_CW_EVENT_MASK = 1 << 11
+
+
+class XWire:
+    """One connection to the X server of a display, little-endian, without authorisation data."""
+
+    def __init__(self, display: int) -> None:
+        """Connect; ``OSError`` while no server listens."""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        self._buffer = b""
+        self._events: list[bytes] = []
+        self._resources = 0
+        try:
+            self._socket.connect(f"/tmp/.X11-unix/X{display}")
+            self._setup()
+        except OSError:
+            self._socket.close()
+            raise
+
+    def close(self) -> None:
+        """Close; the server destroys our windows."""
+        self._socket.close()
+
+    def atom(self, name: str) -> int:
+        """Return the number of an atom, made when missing."""
+        raw = name.encode()
+        self._request(16, 0, struct.pack("<HH", len(raw), 0) + raw)
+        return int(struct.unpack_from("<I", self._reply(), 8)[0])
+
+    def property_words(self, window: int, atom: int) -> tuple[int, ...]:
+        """Return a property of 32-bit items; empty when it is not set."""
+        self._request(20, 0, struct.pack("<IIIII", window, atom, 0, 0, 256))
+        reply = self._reply()
+        if reply[1] != 32:
+            return ()
+        count = struct.unpack_from("<I", reply, 16)[0]
+        return tuple(int(word) for word in struct.unpack_from(f"<{count}I", reply, 32))
+
+    def watch_root_properties(self) -> None:
+        """Ask for an event whenever a property of the root window changes."""
+        self._request(2, 0, struct.pack("<III", self.root, _CW_EVENT_MASK, _PROPERTY_CHANGE))
+
+    def map_probe(self) -> int:
+        """Map a small window of our own, off to a corner, and return its id."""
+        self._resources += 1
+        window = self._id_base | self._resources
+        size = struct.pack("<hhHHHHI", 0, 0, 8, 8, 0, 1, 0)
+        self._request(
+            1, 0, struct.pack("<II", window, self.root) + size + struct.pack("<II", _CW_EVENT_MASK, _STRUCTURE_NOTIFY)
+        )
+        self._request(8, 0, struct.pack("<I", window))
+        return window
+
+    def destroy(self, window: int) -> None:
+        """Destroy a window."""
+        self._request(4, 0, struct.pack("<I", window))
+
+    def wait_managed(self, window: int, until: float) -> bool:
+        """Wait until ``window`` was both reparented and mapped; False when monotonic ``until`` passes first."""
+        seen: set[int] = set()
+        while not {_REPARENT_NOTIFY, _MAP_NOTIFY} <= seen:
+            event = self.next_event(until)
+            if event is None:
+                return False
+            kind = event[0] & 0x7F
+            # Managers map before or after they reparent; a map seen on the bare root alone proves nothing.
+            if kind in (_REPARENT_NOTIFY, _MAP_NOTIFY) and struct.unpack_from("<I", event, 8)[0] == window:
+                seen.add(kind)
+        return True
+
+    def next_event(self, until: float) -> bytes | None:
+        """Return the next event, or None when monotonic ``until`` passes."""
+        if self._events:
+            return self._events.pop(0)
+        while True:
+            packet = self._packet(until)
+            if packet is None:
+                return None
+            if packet[0] > 1:
+                return packet
+
+    def _setup(self) -> None:
+        self._socket.settimeout(5)
+        self._socket.sendall(struct.pack("<BxHHHHH", ord("l"), 11, 0, 0, 0, 0))
+        head = self._exactly(8)
+        body = self._exactly(4 * struct.unpack_from("<H", head, 6)[0])
+        if head[0] != 1:
+            raise OSError(f"the X server refuses us: {body[: head[1]].decode(errors='replace')}")
+        self._id_base = int(struct.unpack_from("<I", body, 4)[0])
+        vendor = struct.unpack_from("<H", body, 16)[0]
+        formats = body[21]
+        self.root = int(struct.unpack_from("<I", body, 32 + (vendor + 3) // 4 * 4 + 8 * formats)[0])
+        self._socket.setblocking(False)
+
+    def _request(self, opcode: int, data: int, body: bytes) -> None:
+        body += b"\0" * (-len(body) % 4)
+        self._socket.setblocking(True)
+        self._socket.sendall(struct.pack("<BBH", opcode, data, 1 + len(body) // 4) + body)
+        self._socket.setblocking(False)
+
+    def _reply(self) -> bytes:
+        """Return the answer to the request just sent; events that come before it are kept for ``next_event``."""
+        until = time.monotonic() + 5
+        while True:
+            packet = self._packet(until)
+            if packet is None:
+                raise OSError("the X server does not answer")
+            if packet[0] == 0:
+                raise OSError(f"X error {packet[1]} for request {packet[10]}")
+            if packet[0] == 1:
+                return packet
+            self._events.append(packet)
+
+    def _packet(self, until: float) -> bytes | None:
+        while True:
+            need = 32
+            if len(self._buffer) >= 32:
+                need += 4 * struct.unpack_from("<I", self._buffer, 4)[0] if self._buffer[0] == 1 else 0
+                if len(self._buffer) >= need:
+                    packet, self._buffer = self._buffer[:need], self._buffer[need:]
+                    return packet
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self._socket], [], [], left)[0]:
+                return None
+            chunk = self._socket.recv(65536)
+            if not chunk:
+                raise OSError("the X server closed the connection")
+            self._buffer += chunk
+
+    def _exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            chunk = self._socket.recv(count - len(data))
+            if not chunk:
+                raise OSError("the X server closed the connection")
+            data += chunk
+        return data
+
+
+def connect(display: int, until: float, alive_pid: int) -> XWire:
+    """Connect as soon as the server takes connections. ``OSError`` when it dies or monotonic ``until`` passes."""
+    pause = 0.002
+    while True:
+        try:
+            return XWire(display)
+        except OSError as error:
+            if os.waitpid(alive_pid, os.WNOHANG)[0]:
+                raise OSError("the X server ended while it started") from error
+            if time.monotonic() + pause > until:
+                raise OSError(f"the X server takes no connections: {error}") from error
+        select.select([], [], [], pause)
+        pause = min(pause * 1.3, 0.02)
