@@ -137,7 +137,7 @@ class Server:
         key = self._next_key
         self._next_key += 1
         mark = self._token + b"." + str(key).encode("ascii")
-        placed = dict(zip(targets, fds, strict=True))
+        placed = {1: 0, 2: 0, **dict(zip(targets, fds, strict=True))}  # ours: 0 is the null device, 2 the log
         pid, told = child.fork_and_exec(argv, {**env, SPAWN_VARIABLE: mark}, cwd, placed, self._nofile)
         try:
             pidfd = os.pidfd_open(pid)

@@ -29,6 +29,7 @@ SUPERVISOR_LEFT_MS = 15_000
 def main(owner: int, socket_fd: int, token: str) -> NoReturn:
     """Run as the warden. Args: owner: the process to live for; token: marks this supervisor's programs."""
     _leave_the_terminal()
+    os.set_inheritable(socket_fd, False)
     kernel.adopt_orphans()
     try:
         owner_pidfd = os.pidfd_open(owner)
