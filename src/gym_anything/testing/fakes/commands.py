@@ -8,17 +8,14 @@ else is "command not found" with exit code 127, as in a real shell.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gym_anything.errors import GuestFileNotFound, WorldError
+from gym_anything.testing.fakes.command_line import expanded, split_commands
 from gym_anything.testing.fakes.files import GuestFiles
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+|\?))")
-_JOINERS = {";", "&&", "||", "&"}
 MOST_NESTED = 20
-_QUOTED_DOLLAR = "\ue000"
 
 
 @dataclass(slots=True)
@@ -63,7 +60,7 @@ class FakeShell:
         if depth > MOST_NESTED:
             return CommandResult(126, b"", b"too deeply nested\n")
         try:
-            parts = _split(text)
+            parts = split_commands(text)
         except ValueError as error:
             return CommandResult(2, b"", f"sh: {error}\n".encode())
         try:
@@ -79,7 +76,7 @@ class FakeShell:
     def _simple(self, words: list[str], env: dict[str, str], last: int, depth: int) -> CommandResult:
         """Expand, redirect and run one simple command."""
         scope = {**env, "?": str(last)}
-        expanded = [_expanded(word, scope) for word in words]
+        expanded = [expanded(word, scope) for word in words]
         target, append, call = "", False, _Call([], dict(env))
         rest = iter(expanded)
         for word in rest:
@@ -207,46 +204,3 @@ _COMMANDS: dict[str, Callable[[FakeShell, _Call, list[str]], None]] = {
     "set": FakeShell._true,
     "false": FakeShell._false,
 }
-
-
-def _expanded(word: str, scope: Mapping[str, str]) -> str:
-    """Replace ``$NAME``; a dollar that stood in single quotes comes back as it was."""
-    return _VARIABLE.sub(lambda m: scope.get(m[1] or m[2], ""), word).replace(_QUOTED_DOLLAR, "$")
-
-
-def _split(text: str) -> list[tuple[str, list[str]]]:
-    """Split a command line into (joiner before it, words). Raises: ValueError for an open quote."""
-    parts: list[tuple[str, list[str]]] = []
-    joiner: str = ";"
-    words: list[str] = []
-    for line in _lines(text.replace("2>&1", " ")):
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|<>")
-        lexer.whitespace_split = True
-        for token in lexer:
-            if token in _JOINERS:
-                if words:
-                    parts.append((joiner, words))
-                joiner, words = token, []
-            else:
-                words.append(token)
-        if words:
-            parts.append((joiner, words))
-        joiner, words = ";", []
-    return parts
-
-
-def _lines(text: str) -> list[str]:
-    """Split at newlines that stand in no quotes, drop comment lines, mark dollars in single quotes."""
-    lines, current, quote = [], "", ""
-    for char in text:
-        if char == "$" and quote == "'":
-            char = _QUOTED_DOLLAR
-        if char == "\n" and not quote:
-            lines.append(current)
-            current = ""
-            continue
-        if char in "'\"" and quote in ("", char):
-            quote = "" if quote else char
-        current += char
-    lines.append(current)
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
