@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["gym_anything.testing.pytest_leaks"]
+
 RequireBackend = Callable[[str, bool, str], None]
 
 
