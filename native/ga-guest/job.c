@@ -1,0 +1,320 @@
+#define _GNU_SOURCE
+#include "job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "connection.h"
+#include "descriptors.h"
+#include "server.h"
+#include "status.h"
+
+#define END_OF_FILE_KEY "\x04"
+#define DRAIN_IDLE_NS 25000000ULL
+#define DRAIN_LIMIT_NS 250000000ULL
+#define READS_A_TURN 4
+#define GIVE_UP_NS 3500000000ULL
+
+static void answer(struct job *job);
+
+void job_free(struct job *job) {
+    fd_close(&job->status_fd);
+    fd_close(&job->stdin_fd);
+    fd_close(&job->terminal_fd);
+    output_stream_free(&job->streams[0]);
+    output_stream_free(&job->streams[1]);
+    buffer_free(&job->stdin_queue);
+    free(job->message);
+    free(job);
+}
+
+/* --- standard input ------------------------------------------------------------------------------------------- */
+
+static void give_stdin_credit(struct job *job, size_t consumed) {
+    job->stdin_consumed += (uint32_t)consumed;
+    if (!job->owner || job->stdin_consumed < GA_STDIN_WINDOW / 4) return;
+    GA_SEND(&job->owner->tx, job->channel, CREDIT, .bytes = job->stdin_consumed);
+    job->stdin_window += job->stdin_consumed;
+    job->stdin_consumed = 0;
+}
+
+/* Nobody reads any more: what comes is taken and dropped, so the host is not stuck. */
+static void drop_stdin(struct job *job) {
+    size_t left = job->stdin_queue.size;
+    fd_close(&job->stdin_fd);
+    buffer_free(&job->stdin_queue);
+    give_stdin_credit(job, left);
+}
+
+void job_write_stdin(struct job *job) {
+    while (job->stdin_fd >= 0 && job->stdin_queue.size) {
+        ssize_t written = write(job->stdin_fd, buffer_front(&job->stdin_queue), job->stdin_queue.size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0 && errno == EAGAIN) return;
+        if (written < 0) {
+            drop_stdin(job);
+            return;
+        }
+        buffer_consume(&job->stdin_queue, (size_t)written);
+        give_stdin_credit(job, (size_t)written);
+    }
+    if (job->stdin_ended && !job->stdin_queue.size) fd_close(&job->stdin_fd);
+}
+
+void job_add_stdin(struct job *job, struct ga_slice data) {
+    job->stdin_window -= data.size;
+    buffer_append(&job->stdin_queue, data.data, data.size);
+    if (job->stdin_fd < 0)
+        drop_stdin(job);
+    else
+        job_write_stdin(job);
+}
+
+void job_end_stdin(struct job *job) {
+    if (job->stdin_ended) return;
+    job->stdin_ended = true;
+    if (job->terminal_fd >= 0 && job->stdin_fd >= 0) buffer_append(&job->stdin_queue, END_OF_FILE_KEY, 1);
+    job_write_stdin(job);
+}
+
+void job_resize(struct job *job, uint16_t rows, uint16_t columns) {
+    struct winsize size = {.ws_row = rows ? rows : 24, .ws_col = columns ? columns : 80};
+    if (job->terminal_fd >= 0) ioctl(job->terminal_fd, TIOCSWINSZ, &size);
+}
+
+/* --- the end ---------------------------------------------------------------------------------------------------- */
+
+void job_signal(struct job *job, int number) {
+    if (job->kind == JOB_EXEC && job->command > 0 && !job->ended) kill(-job->command, number);
+}
+
+void job_cancel(struct job *job, uint32_t flag) {
+    if (job->ended || job->give_up_ns || job->kind == JOB_SPAWN) return;
+    job->exited_flags |= flag;
+    job->give_up_ns = clock_ns() + GIVE_UP_NS;
+    kill(job->worker, job->kind == JOB_EXEC ? SIGTERM : SIGKILL);
+    if (job->kind != JOB_FILE) return;
+    bool late = flag & GA_EXITED_TIMED_OUT;
+    job->failed = true;
+    job->error = late ? GA_ERROR_DEADLINE : GA_ERROR_CANCELLED;
+    free(job->message);
+    job->message = strdup(late ? "the deadline of the file operation passed" : "the file operation was cancelled");
+    answer(job);
+}
+
+void job_abandon(struct job *job) {
+    job_cancel(job, GA_EXITED_CANCELLED);
+    job->owner = NULL;
+    output_stream_free(&job->streams[0]);
+    output_stream_free(&job->streams[1]);
+    if (job->kind == JOB_SPAWN) job->finished = true;
+}
+
+static void send_tail(struct job *job, int stream) {
+    struct output_stream *from = &job->streams[stream];
+    if (!from->tail_used) return;
+    size_t frame = ga_frame_begin(&job->owner->tx, job->channel, GA_MESSAGE_OUTPUT);
+    ga_put_number(&job->owner->tx, (uint64_t)stream + 1, 1);
+    output_stream_tail(from, buffer_reserve(&job->owner->tx, from->tail_used));
+    job->owner->tx.size += from->tail_used;
+    ga_frame_end(&job->owner->tx, frame);
+}
+
+static void answer_exited(struct job *job) {
+    bool by_signal = WIFSIGNALED(job->wait_status);
+    struct output_stream *out = &job->streams[0], *err = &job->streams[1];
+    send_tail(job, 0);
+    send_tail(job, 1);
+    GA_SEND(&job->owner->tx, job->channel, EXITED, .status = by_signal ? -1 : WEXITSTATUS(job->wait_status),
+            .signal = by_signal ? WTERMSIG(job->wait_status) : 0, .flags = job->exited_flags,
+            .duration_ns = job->duration_ns, .stdout_total = out->total, .stdout_lost = out->lost,
+            .stdout_tail = out->tail_used, .stderr_total = err->total, .stderr_lost = err->lost,
+            .stderr_tail = err->tail_used);
+}
+
+static void answer(struct job *job) {
+    if (job->finished) return;
+    job->finished = true;
+    if (!job->owner) return;
+    if (job->failed)
+        connection_fail(job->owner, job->channel, job->error, job->os_error, job->message ? job->message : "");
+    else if (job->kind == JOB_EXEC)
+        answer_exited(job);
+    else
+        GA_SEND(&job->owner->tx, job->channel, DONE, .value = job->value);
+    if (job->owner->kind == CONNECTION_SUDO) connection_close_after_flush(job->owner);
+}
+
+static void begin_drain(struct job *job) {
+    uint64_t now = clock_ns();
+    job->ended = true;
+    job->duration_ns = now - job->started_ns;
+    job->drain_idle_ns = now + DRAIN_IDLE_NS;
+    job->drain_end_ns = now + DRAIN_LIMIT_NS;
+    fd_close(&job->status_fd);
+    if (!job->owner || job->failed) answer(job);
+}
+
+static void note_failure(struct job *job, const struct status *status) {
+    job->failed = true;
+    job->error = (uint16_t)status->error;
+    job->os_error = status->os_error;
+    free(job->message);
+    job->message = strndup(status->text, sizeof status->text);
+}
+
+static void take_status(struct job *job, const struct status *status) {
+    switch (status->kind) {
+    case STATUS_STARTED:
+        job->command = status->pid;
+        if (job->owner) GA_SEND(&job->owner->tx, job->channel, STARTED, .pid = (uint32_t)status->pid);
+        return;
+    case STATUS_FAILED: note_failure(job, status); break;
+    case STATUS_EXITED:
+        job->wait_status = status->wait_status;
+        if (status->kill_incomplete) job->exited_flags |= GA_EXITED_KILL_INCOMPLETE;
+        break;
+    default: job->value = status->value; break;
+    }
+    begin_drain(job);
+}
+
+/* The status pipe closed without a word: a spawned program was executed, or the worker was killed. */
+static void take_silence(struct job *job) {
+    if (job->kind == JOB_SPAWN) {
+        job->value = (uint64_t)job->worker;
+        if (job->owner) server_note_spawned(job->owner->server, job->worker);
+    } else if (job->kind == JOB_FILE) {
+        job->failed = true;
+        job->error = GA_ERROR_FILE;
+        job->message = strdup("the file operation was killed");
+    } else {
+        job->wait_status = SIGKILL;
+        if (job->command > 0) kill(-job->command, SIGKILL);
+    }
+    begin_drain(job);
+}
+
+void job_read_status(struct job *job) {
+    struct status status;
+    while (!job->ended && !job->finished) {
+        ssize_t size = read(job->status_fd, &status, sizeof status);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && errno == EAGAIN) return;
+        if (size == (ssize_t)sizeof status)
+            take_status(job, &status);
+        else
+            take_silence(job);
+    }
+}
+
+/* --- output ----------------------------------------------------------------------------------------------------- */
+
+bool job_wants_output(const struct job *job, int stream) {
+    const struct output_stream *from = &job->streams[stream];
+    if (from->fd < 0 || job->finished || !job->owner) return false;
+    return !output_stream_in_head(from) || (job->output_credit > 0 && job->owner->tx.size < TX_HIGH);
+}
+
+static ssize_t read_head(struct job *job, int stream) {
+    struct output_stream *from = &job->streams[stream];
+    struct buffer *tx = &job->owner->tx;
+    size_t room = GA_MAX_CHUNK;
+    if (room > from->head_left) room = (size_t)from->head_left;
+    if (room > job->output_credit) room = (size_t)job->output_credit;
+    size_t frame = ga_frame_begin(tx, job->channel, GA_MESSAGE_OUTPUT);
+    ga_put_number(tx, (uint64_t)stream + 1, 1);
+    ssize_t size = read(from->fd, buffer_reserve(tx, room), room);
+    if (size <= 0) {
+        tx->size = frame;
+        return size;
+    }
+    tx->size += (size_t)size;
+    ga_frame_end(tx, frame);
+    from->head_left -= (uint64_t)size;
+    from->total += (uint64_t)size;
+    job->output_credit -= (uint64_t)size;
+    return size;
+}
+
+/* False when there is nothing more to read now. */
+static bool read_once(struct job *job, int stream) {
+    static uint8_t scratch[GA_MAX_CHUNK];
+    struct output_stream *from = &job->streams[stream];
+    bool head = output_stream_in_head(from);
+    ssize_t size = head ? read_head(job, stream) : read(from->fd, scratch, sizeof scratch);
+    if (size < 0 && errno == EAGAIN) return false;
+    if (size < 0 && errno == EINTR) return true;
+    if (size <= 0) {
+        fd_close(&from->fd);
+        return false;
+    }
+    if (!head) output_stream_keep(from, scratch, (size_t)size);
+    if (job->ended) job->drain_idle_ns = clock_ns() + DRAIN_IDLE_NS;
+    return true;
+}
+
+void job_read_output(struct job *job, int stream) {
+    for (int turn = 0; turn < READS_A_TURN && job_wants_output(job, stream); turn++)
+        if (!read_once(job, stream)) return;
+}
+
+/* --- time ------------------------------------------------------------------------------------------------------- */
+
+static bool blocked(const struct job *job) {
+    for (int stream = 0; stream < 2; stream++)
+        if (job->streams[stream].fd >= 0 && job->owner && !job_wants_output(job, stream)) return true;
+    return false;
+}
+
+static bool all_read(const struct job *job) {
+    return job->streams[0].fd < 0 && job->streams[1].fd < 0;
+}
+
+static void tick_ended(struct job *job, uint64_t now) {
+    bool late = job->deadline_ns && now >= job->deadline_ns;
+    bool held_back = job->held_back;
+    job->held_back = blocked(job);
+    if (all_read(job)) {
+        answer(job);
+    } else if (job->kind == JOB_FILE) {
+        if (!late) return;
+        job->failed = true;
+        job->error = GA_ERROR_DEADLINE;
+        answer(job);
+    } else if (held_back || job->held_back) {
+        /* While the host gives no credit nothing is read, so nothing counts as quiet. */
+        job->drain_idle_ns = now + DRAIN_IDLE_NS;
+        job->drain_end_ns = now + DRAIN_LIMIT_NS;
+        if (late) answer(job);
+    } else if (late || now >= job->drain_idle_ns || now >= job->drain_end_ns) {
+        answer(job);
+    }
+}
+
+void job_tick(struct job *job, uint64_t now) {
+    if (job->finished) return;
+    if (job->ended) {
+        tick_ended(job, now);
+    } else if (job->give_up_ns && now >= job->give_up_ns) {
+        job->exited_flags |= GA_EXITED_KILL_INCOMPLETE;
+        take_silence(job);
+    } else if (job->deadline_ns && now >= job->deadline_ns) {
+        job_cancel(job, GA_EXITED_TIMED_OUT);
+    }
+}
+
+uint64_t job_next_ns(const struct job *job) {
+    uint64_t next = UINT64_MAX;
+    if (job->finished || (job->ended && all_read(job))) return 0;
+    if (job->ended && job->kind != JOB_FILE && !blocked(job))
+        next = job->drain_idle_ns < job->drain_end_ns ? job->drain_idle_ns : job->drain_end_ns;
+    if (job->deadline_ns && !job->give_up_ns && job->deadline_ns < next) next = job->deadline_ns;
+    if (!job->ended && job->give_up_ns && job->give_up_ns < next) next = job->give_up_ns;
+    return next;
+}
