@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gym_anything._util.ascii_names import random_name
-from gym_anything._util.labels import ENV_NAME, NO_WORLD, Label
+from gym_anything._util.labels import ENV_NAME, Label
 from gym_anything._util.supervised_process import StopPlan
 from gym_anything._util.supervision import wire
 from gym_anything.errors import HostError, ProcessStartFailed
@@ -88,8 +88,10 @@ def spawn_request(
     Raises: ProcessStartFailed when there is no such program; ValueError for what no program can be given.
     """
     environment = dict(os.environ if env is None else env)
-    environment.setdefault(ENV_NAME, str(label))
-    own = Label.parse(environment[ENV_NAME])
+    own = Label.parse(environment.get(ENV_NAME, ""))
+    if own is None or own.run != label.run:  # none, or inherited from a world that we run in ourselves
+        own = label
+        environment[ENV_NAME] = str(label)
     words = [os.fspath(word) for word in argv]
     if not words or not words[0]:
         raise ValueError(f"{name}: an argument vector needs at least a program")
@@ -108,7 +110,7 @@ def spawn_request(
         list(fds),
         int(plan.signal),
         float(plan.grace_s),
-        own.world if own else NO_WORLD,
+        own.world,
         name,
     )
     return message, list(fds.values())
