@@ -22,7 +22,7 @@ from gym_anything._util.supervised_process import StopPlan as StopPlan
 from gym_anything._util.supervised_process import SupervisedProcess as SupervisedProcess
 from gym_anything._util.supervision import wire
 from gym_anything._util.supervision.link import Call, Link
-from gym_anything._util.supervision.start import spawn_request, start_error, start_warden
+from gym_anything._util.supervision.start import LOG, spawn_request, start_error, start_warden
 from gym_anything.errors import DeadlineExceeded, ProcessStuck, StateError, SupervisorLost
 
 CLOSE_GRACE_S = 2.0
@@ -42,10 +42,10 @@ class Supervisor:
     def __init__(self) -> None:
         """Start a supervisor process. A test may make its own and ``close`` it."""
         self._run = Run.current()
-        self._log = self._run.path / "supervisor.log"
+        self._log = self._run.path / LOG
         self._pid = os.getpid()
         self._processes: dict[int, SupervisedProcess] = {}
-        sock, self._warden = start_warden(self._run.label, self._log)
+        sock, self._warden = start_warden(self._run.label, self._run.path)
         self._link = Link(sock, on_event=self._on_event, on_answer=self._on_answer)
 
     @classmethod

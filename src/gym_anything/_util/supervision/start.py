@@ -17,16 +17,17 @@ from gym_anything._util.supervised_process import StopPlan
 from gym_anything._util.supervision import wire
 from gym_anything.errors import HostError, ProcessStartFailed
 
+LOG = "supervisor.log"
 PACKAGE = Path(__file__).resolve().parents[2]
 
 # The packages' own __init__ files are stepped over: only what the supervisor needs is imported.
 _BOOT = """
 import sys
-for name, path in zip(sys.argv[4::2], sys.argv[5::2]):
+for name, path in zip(sys.argv[5::2], sys.argv[6::2]):
     sys.modules[name] = package = type(sys)(name)
     package.__path__ = [path]
 from gym_anything._util.supervision.warden import main
-main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:5])
 """
 
 _STEPS = {
@@ -38,7 +39,7 @@ _STEPS = {
 }
 
 
-def start_warden(label: Label, log: Path) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def start_warden(label: Label, run_folder: Path) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Start warden and supervisor; return our end of the connection and the warden, our child.
 
     Raises: HostError when there is no interpreter to run or no process to be had.
@@ -52,9 +53,9 @@ def start_warden(label: Label, log: Path) -> tuple[socket.socket, subprocess.Pop
     }
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        with theirs, log.open("ab") as log_file:
+        with theirs, (run_folder / LOG).open("ab") as log_file:
             argv = [sys.executable, "-I", "-S", "-c", _BOOT, str(os.getpid()), str(theirs.fileno())]
-            argv += [random_name("", 12), *(str(part) for item in packages.items() for part in item)]
+            argv += [random_name("", 12), str(run_folder), *(str(part) for item in packages.items() for part in item)]
             warden = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,

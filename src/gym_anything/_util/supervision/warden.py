@@ -26,8 +26,14 @@ SUPERVISOR_LEFT_MS = 15_000
 """How long a supervisor may take to end everything after its owner has died, before the warden ends it."""
 
 
-def main(owner: int, socket_fd: int, token: str) -> NoReturn:
-    """Run as the warden. Args: owner: the process to live for; token: marks this supervisor's programs."""
+def main(owner: int, socket_fd: int, token: str, run_folder: str) -> NoReturn:
+    """Run as the warden.
+
+    Args:
+        owner: the process to live for.
+        token: marks this supervisor's programs.
+        run_folder: what to remove with all that is in it when the owner has died without doing so.
+    """
     _leave_the_terminal()
     os.set_inheritable(socket_fd, False)
     kernel.adopt_orphans()
@@ -40,13 +46,14 @@ def main(owner: int, socket_fd: int, token: str) -> NoReturn:
     warden = os.getpid()
     supervisor = os.fork()
     if supervisor == 0:
-        _supervise(warden, owner_pidfd, socket_fd, token)
+        _supervise(warden, owner_pidfd, socket_fd, token, run_folder)
     os.close(socket_fd)
     _guard(supervisor, owner_pidfd)
+    _remove_leftovers(owner_pidfd, run_folder)
     os._exit(0)
 
 
-def _supervise(warden: int, owner_pidfd: int, socket_fd: int, token: str) -> NoReturn:
+def _supervise(warden: int, owner_pidfd: int, socket_fd: int, token: str, run_folder: str) -> NoReturn:
     try:
         warden_pidfd = os.pidfd_open(warden)
         if os.getppid() == warden:
@@ -55,6 +62,8 @@ def _supervise(warden: int, owner_pidfd: int, socket_fd: int, token: str) -> NoR
             sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, socket_fd)
             sock.setblocking(False)
             Server(sock, [owner_pidfd, warden_pidfd], token.encode("ascii"), _raise_nofile()).run()
+            if os.getppid() != warden:  # it was killed: its last duty is ours
+                _remove_leftovers(owner_pidfd, run_folder)
     except BaseException:  # noqa: BLE001 - the boundary of the process: the trace goes to its log, the warden cleans up
         sys.excepthook(*sys.exc_info())
         os._exit(1)
@@ -92,6 +101,19 @@ def _kill_all_adopted() -> None:
                 pass
         except ChildProcessError:
             pass  # nothing left to reap
+
+
+def _remove_leftovers(owner_pidfd: int, run_folder: str) -> None:
+    poll = select.poll()
+    poll.register(owner_pidfd, select.POLLIN)
+    if not poll.poll(0):
+        return  # the owner lives and does it itself
+    from pathlib import Path  # slow to import, and not needed until now
+
+    from gym_anything._util import orphans
+
+    run = Path(run_folder)
+    orphans.collect(run.parent, only_run=run.name)
 
 
 def _leave_the_terminal() -> None:
