@@ -1,0 +1,115 @@
+"""The command ``gym-anything``: a group whose commands are imported only when they are called.
+
+Exit codes: 0 fine, 1 the checked thing failed, 2 the command was used wrongly, 130 interrupted. An error of this
+package is printed as ``error: …`` with its fix, never as a traceback (``GYM_ANYTHING_TRACEBACK=1`` shows it).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from gym_anything._util import env_vars
+from gym_anything.errors import GymAnythingError
+
+TRACEBACK = env_vars.declare(
+    "GYM_ANYTHING_TRACEBACK", env_vars.boolean, False, "Show the Python traceback of an error.", "gym_anything.cli"
+)
+
+OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("gym_anything.cli.run:run", "Let an agent play one episode and print the verdict."),
+    "benchmark": ("gym_anything.cli.benchmark:benchmark", "Let an agent play many tasks and print the table."),
+    "agents": ("gym_anything.cli.agents:agents", "List the agents that --agent can name."),
+    "list": ("gym_anything.cli.list:list_", "List benchmarks, environments, tasks or splits."),
+    "validate": ("gym_anything.cli.validate:validate", "Check an environment and its tasks."),
+    "verify": ("gym_anything.cli.verify:verify", "Prove specs, a corpus of them, or a task."),
+    "doctor": ("gym_anything.cli.doctor:doctor", "Try what this machine can do, with a fix for what it cannot."),
+    "compatibility": ("gym_anything.cli.compatibility:compatibility", "Show what each runner supports."),
+    "cache": ("gym_anything.cli.cache:cache", "List, purge or collect checkpoints and left-overs."),
+}
+"""Name to (where the command lives, its line in the help)."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and one-line helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module_name, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module_name), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command to run; an unknown one names near matches."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            import difflib
+
+            near = difflib.get_close_matches(name, COMMANDS, n=2)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="gym-anything", message="%(version)s")
+def cli() -> None:
+    """Turn any software into an environment for computer-use agents, and run many of them.
+
+    Start with `gym-anything doctor`, then `gym-anything list` and `gym-anything run`.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit. The entry point of the console script."""
+    sys.exit(run_command_line(argv))
+
+
+def run_command_line(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        result = cli.main(
+            args=list(argv) if argv is not None else None, prog_name="gym-anything", standalone_mode=False
+        )
+        sys.stdout.flush()
+        return result if isinstance(result, int) else OK
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader (head, less) has gone; Python must not complain about it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except GymAnythingError as error:
+        if TRACEBACK.get():
+            raise
+        from gym_anything.cli.output import print_error
+
+        print_error(error)
+        return USAGE if error.blame == "caller" else FAILED
+
+
+if __name__ == "__main__":
+    main()
