@@ -21,7 +21,7 @@ from gym_anything._util import env_vars
 from gym_anything.errors import SpecNotFound
 from gym_anything.specs.loading import list_tasks
 from gym_anything.specs.near_miss import suggestion
-from gym_anything.specs.reading import find_spec_file, folder_entries, is_folder
+from gym_anything.specs.reading import absolute_path, find_spec_file, folder_entries, is_folder
 
 BENCHMARK_VAR = env_vars.declare(
     "GYM_ANYTHING_BENCHMARK",
@@ -96,14 +96,14 @@ def find_benchmark(reference: str | Path | None = None) -> Benchmark:
     wanted = str(reference) if reference is not None else BENCHMARK_VAR.get()
     if not wanted:
         return _the_only_one()
-    path = Path(wanted).expanduser()
+    path = absolute_path(wanted)
     if is_folder(path / "environments"):
-        return Benchmark(path.absolute().name, path.absolute())
+        return Benchmark(path.name, path)
     for folder in _named(wanted):
         return Benchmark(folder.name, folder)
     if is_folder(path):
         raise SpecNotFound(
-            f"{path} is no benchmark: it has no folder `environments`", detail={"file": str(path), "key": wanted}
+            f"{wanted} is no benchmark: it has no folder `environments`", detail={"file": str(path), "key": wanted}
         )
     fix = suggestion(wanted, known_benchmarks(), "there are")
     raise SpecNotFound(
@@ -130,12 +130,12 @@ def find_env_dir(reference: str | Path, benchmark: str | Path | None = None) -> 
         benchmark: as for ``find_benchmark``.
     Raises: SpecNotFound that lists what exists.
     """
-    path = Path(reference).expanduser()
+    path = absolute_path(reference)
     if benchmark is None and has_env_file(path):
-        return path.absolute()
-    if len(path.parts) != 1:
+        return path
+    if len(Path(reference).parts) != 1:
         raise SpecNotFound(
-            f"{path}: there is no env.yaml, env.yml or env.json in this folder",
+            f"{reference}: there is no env.yaml, env.yml or env.json in this folder",
             detail={"file": str(path), "fix": "name an environment's folder, or its name inside a benchmark"},
         )
     return find_benchmark(benchmark).env_dir(str(reference))

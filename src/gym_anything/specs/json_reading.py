@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from gym_anything.specs.document import MAX_DEPTH, join
@@ -21,6 +22,7 @@ _FIXES = (
     ),
     ("Expecting ':' delimiter", "put a colon between key and value"),
 )
+_KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -43,7 +45,9 @@ def parse_json(text: str, free_keys: tuple[str, ...] = ()) -> tuple[Any, list[tu
         data = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         place = f"(line {error.lineno}, column {error.colno})"
-        raise Problem("", f"is not valid JSON: {error.msg.removesuffix(' at')} {place}", _fix(error)) from None
+        raise Problem(
+            _key_before(error), f"is not valid JSON: {error.msg.removesuffix(' at')} {place}", _fix(error)
+        ) from None
     except RecursionError:
         raise Problem("", f"is nested deeper than {MAX_DEPTH} levels", "flatten it") from None
     except ValueError:
@@ -81,6 +85,12 @@ def _checked(data: Any, path: str, depth: int, free_keys: tuple[str, ...], remar
             raise Problem(where, "is there twice", "keep one of the two")
         remarks.append((where, "is there twice; the last one counts"))
     return {k: _checked(v, join(path, k), depth + 1, free_keys, remarks) for k, v in data.items()}
+
+
+def _key_before(error: json.JSONDecodeError) -> str:
+    """Return the last key before the fault, so that a reader finds the place; "" before the first one."""
+    keys = _KEY.findall(error.doc[max(0, error.pos - 20_000) : error.pos])
+    return str(keys[-1]) if keys else ""
 
 
 def _fix(error: json.JSONDecodeError) -> str:

@@ -14,7 +14,15 @@ from gym_anything.errors import SpecError, SpecNotFound
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.merging import RESOLVED_MARK, resolved_env_data
 from gym_anything.specs.near_miss import near_miss
-from gym_anything.specs.reading import Document, find_spec_file, folder_entries, is_file, is_folder, read_document
+from gym_anything.specs.reading import (
+    Document,
+    absolute_path,
+    find_spec_file,
+    folder_entries,
+    is_file,
+    is_folder,
+    read_document,
+)
 from gym_anything.specs.remarks import env_warnings, task_warnings
 from gym_anything.specs.spec_warning import SpecWarning, near_miss_warnings
 from gym_anything.specs.task_spec import TaskSpec
@@ -29,7 +37,7 @@ class LoadedEnv:
 
     Attributes:
         spec: the environment, preset merged and overrides applied.
-        root: the folder of the file: relative paths and ``tasks/`` start there.
+        root: the folder of the file, absolute: relative paths and ``tasks/`` start there.
         file: the file itself.
         warnings: what is odd but does not stop it.
     """
@@ -47,7 +55,7 @@ class LoadedTask:
     Attributes:
         spec: the task.
         task_id: its key: the folder's name.
-        root: the task's folder.
+        root: the task's folder, absolute.
         file: the file itself.
         warnings: what is odd but does not stop it.
     """
@@ -87,7 +95,7 @@ def load_env(env: str | Path, overrides: Mapping[str, Any] | None = None) -> Loa
         *near_miss_warnings(origin, {**document.data, **(overrides or {})}, known),
         *env_warnings(origin, spec),
     ]
-    return LoadedEnv(spec, file.parent, file, tuple(warnings))
+    return LoadedEnv(spec, absolute_path(file).parent, absolute_path(file), tuple(warnings))
 
 
 def load_task(env_root: str | Path, task_id: str) -> LoadedTask:
@@ -110,7 +118,7 @@ def load_task(env_root: str | Path, task_id: str) -> LoadedTask:
         *near_miss_warnings(origin, document.data, TaskSpec.known_keys()),
         *task_warnings(origin, spec),
     ]
-    return LoadedTask(spec, task_id, folder, file, tuple(warnings))
+    return LoadedTask(spec, task_id, absolute_path(folder), absolute_path(file), tuple(warnings))
 
 
 def list_tasks(env_root: str | Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gym_anything.specs.env_objects import MountMode
 from gym_anything.specs.env_spec import EnvSpec
+from gym_anything.specs.reading import absolute_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def resolve_mounts(spec: EnvSpec, env_root: str | Path) -> list[ResolvedMount]:
     result = []
     for mount in spec.mounts:
         found = find_host_path(mount.source, env_root)
-        place = found or Path(env_root).absolute() / mount.source
+        place = found or absolute_path(env_root) / mount.source
         result.append(ResolvedMount(place, mount.target, mount.mode, found is None))
     return result
 
@@ -44,7 +45,7 @@ def find_host_path(path: str, env_root: str | Path) -> Path | None:
     the root of the repository that they came from.
     """
     wanted = Path(path).expanduser() if path.startswith("~/") else Path(path)
-    root = Path(env_root).absolute()
+    root = absolute_path(env_root)
     if wanted.is_absolute():
         return wanted if _exists(wanted) else None
     for folder in (root, *root.parents, Path.cwd()):

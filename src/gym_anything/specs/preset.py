@@ -28,10 +28,12 @@ def preset_data(name: str, *, origin: str = "the environment spec") -> dict[str,
     """
     if name not in preset_names():
         fix = suggestion(name, preset_names(), "there are")
-        raise SpecNotFound(
+        error = SpecNotFound(
             f"{origin}: base names the preset {name!r}, which does not exist; {fix}",
             detail={"file": origin, "key": "base", "fix": fix},
         )
+        error.blame = "content"  # the file names it, not the caller
+        raise error
     data: dict[str, Any] = json.loads((PRESET_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     data.pop("about", None)
     return data

@@ -79,6 +79,15 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def absolute_path(path: str | Path) -> Path:
+    """Return an absolute path without ``..``, so that the folders above it are really above it.
+
+    Links are followed only where ``..`` makes that necessary: a linked folder keeps its name otherwise.
+    """
+    plain = Path(path).expanduser() if str(path).startswith("~") else Path(path)
+    return plain.resolve() if ".." in plain.parts else plain.absolute()
+
+
 def folder_entries(folder: Path) -> list[Path]:
     """Return what a folder holds, sorted by name; nothing when it is no folder.
 

@@ -40,7 +40,7 @@ class _Open:
     def child_path(self) -> str:
         if isinstance(self.container, list):
             return f"{self.path}[{len(self.container)}]"
-        return join(self.path, self.key if self.key is not None else "<key>")
+        return join(self.path, self.key) if self.key is not None else self.path
 
 
 def parse_yaml(text: str) -> Any:
@@ -62,8 +62,13 @@ class _Builder:
         self._documents = 0
 
     def build(self, text: str) -> Any:
-        for event in _events(text):
-            self._take(event)
+        try:
+            for event in _events(text):
+                self._take(event)
+        except Problem as problem:
+            if problem.key or not self._stack:
+                raise
+            raise Problem(self._stack[-1].child_path(), problem.what, problem.fix) from None
         return self._result
 
     def _take(self, event: yaml.Event) -> None:
