@@ -11,7 +11,6 @@ from typing import Any
 from gym_anything.errors import SpecNotFound
 from gym_anything.specs.json_reading import parse_json
 from gym_anything.specs.problem import Problem, spec_invalid
-from gym_anything.specs.yaml_reading import parse_yaml
 
 MAX_BYTES = 16 * 1024 * 1024
 """A spec larger than this is a mistake; real ones stay below 100 kB."""
@@ -48,7 +47,7 @@ def read_document(file: Path, *, free_keys: tuple[str, ...] = ()) -> Document:
     origin = str(file)
     try:
         text = _decoded(_bytes(file))
-        data, remarks = parse_json(text, free_keys) if file.suffix == ".json" else (parse_yaml(text), ())
+        data, remarks = parse_json(text, free_keys) if file.suffix == ".json" else (_yaml(text), [])
         if not isinstance(data, dict):
             what = "is empty" if data is None else "must be an object of keys and values at the top"
             raise Problem("", what, "start with `id: …`")
@@ -84,7 +83,7 @@ def absolute_path(path: str | Path) -> Path:
 
     Links are followed only where ``..`` makes that necessary: a linked folder keeps its name otherwise.
     """
-    plain = Path(path).expanduser() if str(path).startswith("~") else Path(path)
+    plain = Path(path).expanduser() if str(path).startswith("~/") else Path(path)
     return plain.resolve() if ".." in plain.parts else plain.absolute()
 
 
@@ -100,6 +99,12 @@ def folder_entries(folder: Path) -> list[Path]:
     except OSError as error:
         problem = Problem("", f"cannot be listed ({error.strerror})", "check the folder's permissions")
         raise spec_invalid(str(folder), [problem]) from None
+
+
+def _yaml(text: str) -> Any:
+    from gym_anything.specs.yaml_reading import parse_yaml  # most files are JSON, and PyYAML takes time to import
+
+    return parse_yaml(text)
 
 
 def _bytes(file: Path) -> bytes:
