@@ -140,6 +140,15 @@ class EnvSpec(TopLevelSpec):
         """Return plain JSON data; see ``TopLevelSpec.to_dict``. Says that the preset is merged in already."""
         return mark_resolved(super().to_dict(defaults=defaults))
 
+    def with_overrides(self, overrides: Mapping[str, Any]) -> EnvSpec:
+        """Return the spec with a caller's overrides: shallow, but ``resources``, ``security``, ``recording`` and
+        ``apptainer`` merge one level.
+
+        Raises: SpecInvalid, also for an override that changes ``id`` or ``version``.
+        """
+        origin = "the overrides"
+        return validated(EnvSpec, resolved_env_data(self.to_dict(), overrides, origin=origin), origin=origin)
+
     @property
     def screen_size(self) -> tuple[int, int] | None:
         """Return ``(width, height)`` in pixels of the first screen that states it, or None: the runner decides."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from gym_anything.errors import SpecError, SpecNotFound
 from gym_anything.specs.env_spec import EnvSpec
-from gym_anything.specs.merging import RESOLVED_MARK, resolved_env_data
+from gym_anything.specs.merging import resolved_env_data
 from gym_anything.specs.near_miss import near_miss
 from gym_anything.specs.reading import (
     Document,
@@ -87,15 +87,9 @@ def load_env(env: str | Path, overrides: Mapping[str, Any] | None = None) -> Loa
     """
     file, unread = _env_file(Path(env))
     document = read_document(file)
-    origin = str(file)
-    spec = validated(EnvSpec, resolved_env_data(document.data, overrides, origin=origin), origin=origin)
-    known = (*EnvSpec.known_keys(), RESOLVED_MARK)
-    warnings = [
-        *_file_warnings(document, unread),
-        *near_miss_warnings(origin, {**document.data, **(overrides or {})}, known),
-        *env_warnings(origin, spec),
-    ]
-    return LoadedEnv(spec, absolute_path(file).parent, absolute_path(file), tuple(warnings))
+    spec, warnings = checked_env(document.data, overrides, origin=str(file))
+    path = absolute_path(file)
+    return LoadedEnv(spec, path.parent, path, (*_file_warnings(document, unread), *warnings))
 
 
 def load_task(env_root: str | Path, task_id: str) -> LoadedTask:
@@ -111,14 +105,31 @@ def load_task(env_root: str | Path, task_id: str) -> LoadedTask:
     if file is None:
         raise _no_such_task(Path(env_root), task_id)
     document = read_document(file, free_keys=("metadata", "extras"))
-    origin = str(file)
-    spec = validated(TaskSpec, document.data, origin=origin)
-    warnings = [
-        *_file_warnings(document, unread),
-        *near_miss_warnings(origin, document.data, TaskSpec.known_keys()),
-        *task_warnings(origin, spec),
-    ]
-    return LoadedTask(spec, task_id, absolute_path(folder), absolute_path(file), tuple(warnings))
+    spec, warnings = checked_task(document.data, origin=str(file))
+    warnings = (*_file_warnings(document, unread), *warnings)
+    return LoadedTask(spec, task_id, absolute_path(folder), absolute_path(file), warnings)
+
+
+def checked_env(
+    data: Mapping[str, Any], overrides: Mapping[str, Any] | None = None, *, origin: str = "the environment spec"
+) -> tuple[EnvSpec, tuple[SpecWarning, ...]]:
+    """Return the spec made from plain data (for environments that come from no file) and the remarks about it.
+
+    Args: as for ``load_env``; ``data`` may be what ``EnvSpec.to_dict`` returned.
+    Raises: SpecInvalid; SpecNotFound for an unknown preset.
+    """
+    resolved = resolved_env_data(data, overrides, origin=origin)
+    spec = validated(EnvSpec, resolved, origin=origin)
+    return spec, (*near_miss_warnings(origin, resolved, EnvSpec.known_keys()), *env_warnings(origin, spec))
+
+
+def checked_task(data: Mapping[str, Any], *, origin: str = "the task spec") -> tuple[TaskSpec, tuple[SpecWarning, ...]]:
+    """Return the spec made from plain data (for tasks that come from no file) and the remarks about it.
+
+    Raises: SpecInvalid.
+    """
+    spec = validated(TaskSpec, data, origin=origin)
+    return spec, (*near_miss_warnings(origin, data, TaskSpec.known_keys()), *task_warnings(origin, spec))
 
 
 def list_tasks(env_root: str | Path) -> list[str]:

@@ -37,6 +37,20 @@ def resolve_mounts(spec: EnvSpec, env_root: str | Path) -> list[ResolvedMount]:
     return result
 
 
+def with_host_paths(spec: EnvSpec, env_root: str | Path) -> EnvSpec:
+    """Return the spec with absolute mount sources and packages, as a runner needs it: it does not know ``env_root``.
+
+    What is missing keeps the place where it would be beside the environment, so that the runner's error names it.
+    """
+    mounts = tuple(
+        mount.model_copy(update={"source": str(place.source)})
+        for mount, place in zip(spec.mounts, resolve_mounts(spec, env_root), strict=True)
+    )
+    apks = tuple(str(find_host_path(apk, env_root) or absolute_path(env_root) / apk) for apk in spec.apks)
+    changed = {"mounts": mounts} if mounts else {}
+    return spec.model_copy(update={**changed, **({"apks": apks} if apks else {})})
+
+
 def find_host_path(path: str, env_root: str | Path) -> Path | None:
     """Return the absolute host path that a spec's ``path`` stands for, or None when nothing is there.
 

@@ -37,6 +37,9 @@ class SecretEnv(Mapping[str, str]):
     def __repr__(self) -> str:
         return f"SecretEnv({', '.join(self._values)})"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> SecretEnv:
+        return self  # nothing in it changes
+
     def __reduce__(self) -> Any:
         raise TypeError("secrets are not pickled")
 
