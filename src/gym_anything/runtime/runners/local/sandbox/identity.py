@@ -1,8 +1,5 @@
 """The ids of a world: which host ids its users 0..65535 really are."""
 
-# pathlib would double the start-up time of the launcher.
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import os
@@ -43,11 +40,26 @@ def choose_range() -> IdRange:
     """Return the ids for one new world, reserved while this process (and who inherits its lock) lives."""
     if os.geteuid() == 0:
         return _private_range()
-    uid_base = subordinate_base("/etc/subuid", os.geteuid())
-    gid_base = subordinate_base("/etc/subgid", os.geteuid())
-    if uid_base is not None and gid_base is not None and all(map(_on_path, ("newuidmap", "newgidmap"))):
-        return IdRange(uid_base, gid_base, COUNT, "newuidmap")
-    return IdRange(os.geteuid(), os.getegid(), 1, "single")
+    granted = _granted_bases()
+    if granted is None:
+        return IdRange(os.geteuid(), os.getegid(), 1, "single")
+    return IdRange(*granted, COUNT, "newuidmap")
+
+
+def kind_of_range() -> str:
+    """Return ``how`` of the range that ``choose_range`` would give, and reserve nothing."""
+    if os.geteuid() == 0:
+        return "root"
+    return "single" if _granted_bases() is None else "newuidmap"
+
+
+def _granted_bases() -> tuple[int, int] | None:
+    """Return the first user and group id that the host grants this user for worlds, if both are granted."""
+    uid = subordinate_base("/etc/subuid", os.geteuid())
+    gid = subordinate_base("/etc/subgid", os.geteuid())
+    if uid is None or gid is None or not all(map(_on_path, ("newuidmap", "newgidmap"))):
+        return None
+    return uid, gid
 
 
 def _on_path(program: str) -> bool:

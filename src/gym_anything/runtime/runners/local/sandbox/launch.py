@@ -7,9 +7,6 @@ Two user namespaces: all mounts are made in the outer one; the world lives in th
 mounts are locked (no remount, no unmount), and where the launcher's own host id does not exist.
 """
 
-# pathlib would double the start-up time of the launcher.
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import json

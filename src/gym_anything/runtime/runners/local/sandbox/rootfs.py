@@ -1,8 +1,5 @@
 """The world's root file system: an overlay, and on it the little of the host that a world may see."""
 
-# pathlib would double the start-up time of the launcher.
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import os
@@ -13,7 +10,7 @@ from gym_anything.runtime.runners.local.sandbox import identity, kernel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gym_anything.runtime.runners.local.sandbox.identity import IdRange
-    from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
+    from gym_anything.runtime.runners.local.sandbox.plan import FolderPlan, SandboxPlan
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SAFE = kernel.MS_NOSUID | kernel.MS_NODEV
@@ -130,17 +127,18 @@ def _mount_own(plan: SandboxPlan, ids: IdRange, trees: Trees) -> None:
         os.symlink(f"/proc/self/{to}" if "/" in to and not to.startswith("/") else to, f"/dev/{name}")
     kernel.mount("tmpfs", "/dev/shm", "tmpfs", _SAFE, f"mode=1777,size={plan['shm_mib']}m")
     kernel.mount("tmpfs", "/run", "tmpfs", _SAFE, f"mode=755,{size}")
-    for folder in ("/tmp/.X11-unix", "/tmp/.ICE-unix"):
-        kernel.mount("tmpfs", folder, "tmpfs", _SAFE | kernel.MS_NOEXEC, "mode=1777,size=64k")
+    for folder in plan["folders"]:
+        if folder["path"].startswith("/run/"):
+            _make_folder(folder["path"], folder)
+    for place in ("/tmp/.X11-unix", "/tmp/.ICE-unix"):
+        kernel.mount("tmpfs", place, "tmpfs", _SAFE | kernel.MS_NOEXEC, "mode=1777,size=64k")
 
 
 def _write_skeleton(plan: SandboxPlan, trees: Trees) -> None:
     """Write the lowest layer: empty folders, generated files, and a place for every bind."""
     for folder in plan["folders"]:
-        path = f"skel{folder['path']}"
-        os.makedirs(path, exist_ok=True)
-        os.chmod(path, folder["mode"])
-        os.chown(path, folder["uid"], folder["gid"])
+        if not folder["path"].startswith("/run/"):
+            _make_folder(f"skel{folder['path']}", folder)
     for file in plan["files"]:
         path = f"skel{file['path']}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -153,6 +151,12 @@ def _write_skeleton(plan: SandboxPlan, trees: Trees) -> None:
         os.chown(path, file["uid"], file["gid"])
     for target, fd in trees.binds:
         _make_place(f"skel{target}", stat.S_ISDIR(os.fstat(fd).st_mode))
+
+
+def _make_folder(path: str, folder: FolderPlan) -> None:
+    os.makedirs(path, exist_ok=True)
+    os.chmod(path, folder["mode"])
+    os.chown(path, folder["uid"], folder["gid"])
 
 
 def _make_place(path: str, is_folder: bool) -> None:

@@ -4,9 +4,6 @@ Runs once in a process inside the world (or on the host for an explicit world wi
 far it is, and ends when the desktop is ready; what it started lives on under the world's init.
 """
 
-# pathlib would double the start-up time of the launcher.
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import json

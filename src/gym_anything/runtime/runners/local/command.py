@@ -1,0 +1,249 @@
+"""From a spec to the plan of its sandbox: pure, so that it can be compared with a golden file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gym_anything.runtime.runners.local.accounts import Account, AccountFiles, decide_accounts
+from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, desktop_files
+from gym_anything.runtime.runners.local.options import LocalOptions
+from gym_anything.runtime.runners.local.sandbox.plan import (
+    BindPlan,
+    FilePlan,
+    FolderPlan,
+    LayerPlan,
+    SandboxPlan,
+    SessionPlan,
+)
+from gym_anything.specs.env_spec import EnvSpec
+
+DISPLAY = 1
+DEFAULT_SIZE = (1920, 1080)
+HOME_OF_OURS = "/opt/gym-anything"
+"""Where our own programs lie in the world."""
+SUDO_SOCKET = "/run/ga-guest/root.sock"
+VNC_SOCKET = "/run/ga-vnc/socket"
+_HOST_NAME = "desktop"
+_PATH = f"{HOME_OF_OURS}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
+_EMPTY_FOLDERS = (
+    "/dev", "/etc", "/home", "/media", "/mnt", "/opt", "/proc", "/run", "/srv", "/sys", "/usr", "/var", "/var/cache",
+    "/var/lib", "/var/log", "/var/mail", "/var/spool", "/workspace",
+)  # fmt: skip
+_OPEN_FOLDERS = ("/tmp", "/tmp/.X11-unix", "/tmp/.ICE-unix", "/var/tmp")
+
+
+@dataclass(frozen=True)
+class HostView:
+    """What the plan needs to know of the host."""
+
+    binds: Sequence[BindPlan]
+    links: dict[str, str]
+    applications: Sequence[Application]
+    guest_program: str
+    desktop_program: str
+    resolv_conf: str = ""
+    single_id: bool = False
+    has_sudo: bool = False
+
+
+@dataclass(frozen=True)
+class WorldPlace:
+    """Where one world lies and what it is built on."""
+
+    folder: str
+    layers: Sequence[LayerPlan] = ()
+    cgroups: Sequence[str] = ()
+    copied_mounts: Sequence[BindPlan] = ()
+    label: tuple[tuple[str, str], ...] = ()
+
+
+def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: WorldPlace) -> SandboxPlan:
+    """Return everything the launcher needs to build this world."""
+    people = decide_accounts(spec.user_accounts, single_id=host.single_id)
+    ours = [
+        BindPlan(source=host.guest_program, target=f"{HOME_OF_OURS}/ga-guest", map_ids=True),
+        BindPlan(source=host.desktop_program, target=f"{HOME_OF_OURS}/ga-desktop", map_ids=True),
+    ]
+    if host.has_sudo:
+        ours.append(BindPlan(source=host.guest_program, target="/usr/bin/sudo", map_ids=True))
+    memory_mib = int((spec.resources.mem_gb or 2) * 1024)
+    return SandboxPlan(
+        world_dir=place.folder,
+        hostname=_HOST_NAME,
+        layers=list(place.layers),
+        binds=[*host.binds, *ours, *place.copied_mounts],
+        folders=_folders(people),
+        files=_files(spec, host, people),
+        tmpfs_mib=max(64, memory_mib // 4),
+        shm_mib=max(64, memory_mib // 2),
+        cgroups=list(place.cgroups),
+        rlimits={"RLIMIT_CORE": 0},
+        guest_program=f"{HOME_OF_OURS}/ga-guest",
+        guest_argv=guest_argv(people),
+        env={**base_env(people.desktop), **dict(place.label)},
+        session=session_plan(spec, options, people),
+    )
+
+
+def guest_argv(people: AccountFiles) -> list[str]:
+    """Return the arguments of ``ga-guest``; who may ``sudo`` is decided by the number of the user."""
+    argv = ["init", "--listen-fd", "@guest", "--token-fd", "@token", "--sudo-socket", SUDO_SOCKET]
+    for account in people.accounts:
+        if account.may_sudo:
+            argv += ["--sudo-uid", str(account.uid)]
+    return argv
+
+
+def base_env(desktop: Account) -> dict[str, str]:
+    """Return the environment of every program in the world."""
+    runtime = f"/run/user/{desktop.uid}"
+    return {
+        "PATH": _PATH,
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        "DISPLAY": f":{DISPLAY}",
+        "XDG_CURRENT_DESKTOP": "openbox",
+        "XDG_SESSION_TYPE": "x11",
+        "DBUS_SESSION_BUS_ADDRESS": f"unix:path={runtime}/bus",
+        "GA_SUDO_SOCKET": SUDO_SOCKET,
+        # Toolkits build an accessibility tree only where somebody seems to ask for one.
+        "QT_ACCESSIBILITY": "1",
+        "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
+        "ACCESSIBILITY_ENABLED": "1",
+    }
+
+
+def desktop_env(desktop: Account) -> dict[str, str]:
+    """Return the environment of the desktop's own programs and of all that is started from them."""
+    return {
+        **base_env(desktop),
+        "HOME": desktop.home,
+        "USER": desktop.name,
+        "LOGNAME": desktop.name,
+        "SHELL": desktop.shell,
+        "XDG_RUNTIME_DIR": f"/run/user/{desktop.uid}",
+        **dict(desktop.env),
+        "DISPLAY": f":{DISPLAY}",
+    }
+
+
+def session_plan(spec: EnvSpec, options: LocalOptions, people: AccountFiles) -> SessionPlan:
+    """Return what the desktop is made of."""
+    desktop = people.desktop
+    width, height = spec.screen_size or DEFAULT_SIZE
+    bus = ["dbus-daemon", "--session", f"--address=unix:path=/run/user/{desktop.uid}/bus", "--nofork", "--nopidfile"]
+    manager = [options.window_manager, "--config-file", f"{FOLDER}/openbox.xml"]
+    return SessionPlan(
+        display=DISPLAY,
+        user=[desktop.uid, desktop.gid],
+        groups=list(desktop.groups),
+        switch_user=True,
+        home=desktop.home,
+        env=desktop_env(desktop),
+        early=[bus] if options.accessibility else [],
+        server_argv=server_argv(width, height, view_only=spec.vnc.view_only),
+        desktop_argv=desktop_argv(),
+        wallpaper=wallpaper_argv(options),
+        window_manager=[] if options.window_manager == "none" else manager,
+        panel=[] if options.panel == "none" else [options.panel, "-c", f"{FOLDER}/tint2rc"],
+        stale_files=[f"/tmp/.X{DISPLAY}-lock"],
+        wait_s=options.start_timeout_s,
+    )
+
+
+def server_argv(width: int, height: int, *, view_only: bool = False) -> list[str]:
+    """Return the X server's command line: no TCP, one Unix socket for VNC which only the host's forwarder reaches."""
+    argv = ["Xvnc", f":{DISPLAY}", "-geometry", f"{width}x{height}", "-depth", "24", "-ac", "-br", "-nolisten", "tcp"]
+    argv += ["-rfbport", "-1", "-rfbunixpath", VNC_SOCKET, "-SecurityTypes", "None", "-AlwaysShared"]
+    # It keeps a second copy of the screen to find what really changed: 8 MiB that a local socket does not need.
+    argv += ["-CompareFB", "0", "-desktop", _HOST_NAME, "-noreset"]
+    if view_only:
+        argv += ["-AcceptKeyEvents=0", "-AcceptPointerEvents=0", "-AcceptCutText=0"]
+    return argv
+
+
+def desktop_argv() -> list[str]:
+    """Return the desktop service's command line; ``@0`` and ``@1`` are the socket and the token."""
+    return [
+        f"{HOME_OF_OURS}/ga-desktop", "--display", f":{DISPLAY}", "--listen-fd", "@0", "--token-fd", "@1",
+        "--wait-display", "30",
+    ]  # fmt: skip
+
+
+def wallpaper_argv(options: LocalOptions) -> list[list[str]]:
+    """Return the program that paints the root window."""
+    if options.wallpaper == "default":
+        return [["hsetroot", "-add", "#16222f", "-add", "#24506b", "-add", "#4a8f9f", "-gradient", "215"]]
+    if options.wallpaper.startswith("#"):
+        return [["hsetroot", "-solid", options.wallpaper]]
+    return [["hsetroot", "-cover", options.wallpaper]]
+
+
+def _folders(people: AccountFiles) -> list[FolderPlan]:
+    folders = [FolderPlan(path=path, uid=0, gid=0, mode=0o755) for path in _EMPTY_FOLDERS]
+    folders += [FolderPlan(path=path, uid=0, gid=0, mode=0o1777) for path in _OPEN_FOLDERS]
+    folders.append(FolderPlan(path="/root", uid=0, gid=0, mode=0o700))
+    for account in people.accounts:
+        if account.make_home:
+            folders.append(_owned(account.home, account, account.home_mode))
+    desktop = people.desktop
+    folders += [_owned(f"{desktop.home}/{name}", desktop) for name in ("Desktop", "Documents", "Downloads", ".config")]
+    folders.append(FolderPlan(path="/run/ga-guest", uid=0, gid=0, mode=0o755))
+    folders.append(_owned("/run/ga-vnc", desktop, 0o700))
+    folders.append(_owned(f"/run/user/{desktop.uid}", desktop, 0o700))
+    return folders
+
+
+def _owned(path: str, account: Account, mode: int = 0o755) -> FolderPlan:
+    return FolderPlan(path=path, uid=account.uid, gid=account.gid, mode=mode)
+
+
+def _files(spec: EnvSpec, host: HostView, people: AccountFiles) -> list[FilePlan]:
+    """Return the generated files and links of the skeleton."""
+    machine_id = hashlib.sha256(f"gym-anything {spec.id}".encode()).hexdigest()[:32]
+    texts = {
+        "/etc/passwd": people.passwd(),
+        "/etc/group": people.group(),
+        "/etc/hostname": f"{_HOST_NAME}\n",
+        "/etc/hosts": f"127.0.0.1 localhost {_HOST_NAME}\n::1 localhost ip6-localhost\n",
+        "/etc/resolv.conf": host.resolv_conf,
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
+        "services: files\nprotocols: files\n",
+        "/etc/machine-id": f"{machine_id}\n",
+        "/etc/environment": f'PATH="{_PATH}"\n',
+        "/etc/profile": _profile(people.desktop),
+        "/etc/subuid": "",
+        "/etc/subgid": "",
+        **desktop_files(host.applications),
+    }
+    files = [_file(path, text) for path, text in texts.items()]
+    shadow_gid = 0 if host.single_id else 42
+    files.append(_file("/etc/shadow", people.shadow(), mode=0o640, gid=shadow_gid))
+    files.append(_file("/etc/gshadow", people.gshadow(), mode=0o640, gid=shadow_gid))
+    links = {**host.links, "/etc/mtab": "../proc/self/mounts", f"{HOME_OF_OURS}/bin/sudo": "../ga-guest"}
+    files += [_file(path, link_to=target) for path, target in links.items()]
+    desktop = people.desktop
+    files.append(_file(f"{desktop.home}/.bashrc", _BASHRC, uid=desktop.uid, gid=desktop.gid))
+    return files
+
+
+def _file(path: str, text: str = "", *, link_to: str = "", mode: int = 0o644, uid: int = 0, gid: int = 0) -> FilePlan:
+    return FilePlan(path=path, text=text, link_to=link_to, mode=mode, uid=uid, gid=gid)
+
+
+def _profile(desktop: Account) -> str:
+    """Return ``/etc/profile``: a login shell (every hook runs in one) finds programs, display and session bus."""
+    lines = [f'export PATH="{_PATH}"']
+    lines += [f'export {name}="${{{name}-{value}}}"' for name, value in base_env(desktop).items() if name != "PATH"]
+    lines.append('for script in /etc/profile.d/*.sh; do [ -r "$script" ] && . "$script"; done; unset script')
+    return "\n".join(lines) + "\n"
+
+
+_BASHRC = """\
+case $- in *i*) ;; *) return ;; esac
+PS1='\\u@\\h:\\w\\$ '
+alias ls='ls --color=auto'
+alias ll='ls -l'
+"""

@@ -1,0 +1,73 @@
+"""What the class of local worlds says about itself and this host, before any world exists."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from gym_anything.errors import NativeProgramMissing
+from gym_anything.runtime.native.locate import native_program
+from gym_anything.runtime.runners.compatibility import RunnerCompatibility
+from gym_anything.specs.env_spec import EnvSpec
+
+PACKAGES = {
+    "Xvnc": "tigervnc-standalone-server",
+    "openbox": "openbox",
+    "tint2": "tint2",
+    "hsetroot": "hsetroot",
+    "dbus-daemon": "dbus",
+    "xkbcomp": "x11-xkb-utils",
+}
+"""Program -> Debian package that a default desktop needs."""
+NATIVE = ("ga-guest", "ga-desktop")
+PRESET = "debian-desktop"
+
+_OTHER_WORLDS = ("image", "dockerfile", "entrypoint", "apptainer", "avd", "adb", "apks")
+
+
+def eligible(spec: EnvSpec | None) -> bool:
+    """Tell whether detection may choose a local world: only for specs without a machine of their own."""
+    if spec is None:
+        return True
+    if spec.os_type != "linux" or (spec.base is not None and spec.base != PRESET):
+        return False
+    return not any(getattr(spec, name) for name in _OTHER_WORLDS)
+
+
+def compatibility_row(name: str) -> RunnerCompatibility:
+    """Return the row of ``gym-anything compatibility``."""
+    return RunnerCompatibility(
+        runner=name,
+        platforms=("linux",),
+        fast_io=True,
+        checkpoint_caching=True,
+        savevm=False,
+        live_recording=True,
+        time_control=False,
+        acks_input_delivery=True,
+        notes=("a private desktop on this machine, in a sandbox of user namespaces", "software: what this host has"),
+    )
+
+
+def missing_programs() -> dict[str, dict[str, Any]]:
+    """Return a doctor's row for each program a desktop needs."""
+    rows: dict[str, dict[str, Any]] = {}
+    for program, package in PACKAGES.items():
+        found = shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")
+        rows[program] = {"ok": found is not None, "detail": found or "not found", "fix": f"apt-get install {package}"}
+    for name in NATIVE:
+        try:
+            rows[name] = {"ok": True, "detail": str(native_program(name)), "fix": ""}
+        except NativeProgramMissing as error:
+            rows[name] = {"ok": False, "detail": str(error), "fix": str(error.detail.get("fix", ""))}
+    return rows
+
+
+def install_steps() -> list[dict[str, str]]:
+    """Return how to install what a local world needs."""
+    packages = " ".join(sorted(set(PACKAGES.values())))
+    return [
+        {"title": "X server, window manager, panel", "command": f"apt-get install --no-install-recommends {packages}"},
+        {"title": "ids for worlds of an ordinary user", "command": "apt-get install --no-install-recommends uidmap"},
+        {"title": "network for worlds that ask for it", "command": "apt-get install --no-install-recommends passt"},
+    ]

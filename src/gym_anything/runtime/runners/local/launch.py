@@ -1,0 +1,241 @@
+"""One running sandbox: started, waited for, reached and ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import sys
+from pathlib import Path
+from typing import Any
+
+from gym_anything._util import logs
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.state_dir import WorldDir
+from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
+from gym_anything._util.supervisor import Supervisor
+from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
+from gym_anything.runtime.desktop.client import DesktopClient
+from gym_anything.runtime.guest.channel import GuestChannel
+from gym_anything.runtime.runners.local.sandbox import launch as launcher
+from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
+
+_PACKAGE_ROOT = Path(__file__).resolve().parents[4]
+_LAUNCH = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from gym_anything.runtime.runners.local.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
+)
+_READY_FD, _TOKEN_FD = 3, 4
+_LOG_LINES = 15
+_STOP_S = 10.0
+
+
+class LocalWorld:
+    """A sandbox from its start to its end. ``start`` and ``stop`` belong together in one ``try``.
+
+    Attributes:
+        place: its folder in the state directory.
+        facts: what the launcher said: ``pid`` of the world's init, ``base_uid``, ``id_count``, ``ids``.
+        stages: seconds from the launch to each stage of the desktop.
+    """
+
+    def __init__(self, place: WorldDir) -> None:
+        self.place = place
+        self.facts: dict[str, Any] = {}
+        self.stages: dict[str, float] = {}
+        self._process: SupervisedProcess | None = None
+        self._channel: GuestChannel | None = None
+        self._desktop: DesktopClient | None = None
+        self._token = secrets.token_hex(32).encode()
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._aborted = False
+        self._stopped = False
+
+    # --- start ---------------------------------------------------------------------------------------------------
+
+    def start(self, plan: SandboxPlan, deadline: Deadline) -> None:
+        """Launch the sandbox and return when its desktop is usable.
+
+        Raises: MissingDependency (the host does not allow it; with the fix), WorldStartFailed, BootTimedOut, Aborted.
+        """
+        plan_path = self.place.path / "sandbox.json"
+        plan_path.write_text(json.dumps(plan), encoding="utf-8")
+        ready_r = self._launch(plan_path)
+        try:
+            self._await_launcher(ready_r, deadline)
+            self._channel = GuestChannel.connect(
+                self._socket(launcher.GUEST_SOCKET), token=self._token, deadline=deadline
+            )
+            if plan["session"] is not None:
+                self._await_stage(ready_r, deadline)
+        finally:
+            os.close(ready_r)
+        if plan["session"] is not None:
+            path = self._socket(launcher.DESKTOP_SOCKET)
+            self._desktop = DesktopClient.connect(path, deadline=deadline, token=self._token)
+            self._await_picture(deadline)
+
+    def _launch(self, plan_path: Path) -> int:
+        """Start the launcher under the supervisor and return the pipe it reports on."""
+        ready_r, ready_w = os.pipe2(os.O_CLOEXEC)
+        token_r, token_w = os.pipe2(os.O_CLOEXEC)
+        log_path = self.place.path / "launcher.log"
+        log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(token_w, self._token)
+            argv = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(_PACKAGE_ROOT), str(plan_path)]
+            self._process = Supervisor.shared().spawn(
+                [*argv, str(_READY_FD), str(_TOKEN_FD)],
+                name=f"sandbox of world {self.place.id}",
+                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **self.place.env},
+                stderr=log,
+                pass_fds={_READY_FD: ready_w, _TOKEN_FD: token_r},
+                stop=StopPlan(signal=9, grace_s=0.0),
+            )
+        except BaseException:
+            os.close(ready_r)
+            raise
+        finally:
+            for fd in (ready_w, token_r, token_w, log):
+                os.close(fd)
+        return ready_r
+
+    def _await_launcher(self, fd: int, deadline: Deadline) -> None:
+        facts = self._next_report(fd, deadline, "the sandbox")
+        if "error" in facts:
+            message = f"the sandbox could not be built: {facts['error']}"
+            fix = str(facts.get("fix") or "")
+            if fix:
+                raise MissingDependency(f"{message}. Fix: {fix}", detail={"fix": fix})
+            raise WorldStartFailed(message, detail={"log_tail": self.log_tail()})
+        self.facts = dict(facts)
+        self.place.update_manifest(**self.facts)
+
+    def _await_stage(self, fd: int, deadline: Deadline) -> None:
+        while True:
+            report = self._next_report(fd, deadline, "the desktop")
+            stage = str(report.get("stage"))
+            if stage == "failed":
+                message = f"the desktop did not come up: {report.get('error')}"
+                tail = self.log_tail()
+                raise WorldStartFailed(f"{message}; log tail:\n{tail}", detail={"log_tail": tail})
+            self.stages[stage] = float(report["after_s"])
+            if stage == "ready":
+                return
+
+    def _next_report(self, fd: int, deadline: Deadline, awaited: str) -> dict[str, Any]:
+        """Return the next JSON line of the launcher or the session."""
+        line = b""
+        poller = select.poll()
+        poller.register(fd, select.POLLIN)
+        poller.register(self._wake, select.POLLIN)
+        while not line.endswith(b"\n"):
+            left = deadline.remaining_or_none()
+            events = dict(poller.poll(None if left is None else left * 1000))
+            self._check_aborted("start")
+            if fd not in events:
+                tail = self.log_tail()
+                last = ", ".join(f"{k} after {v:.2f} s" for k, v in self.stages.items()) or "nothing yet"
+                raise BootTimedOut(
+                    f"timed out waiting for {awaited}; so far: {last}; log tail:\n{tail}", detail={"log_tail": tail}
+                )
+            chunk = os.read(fd, 1)
+            if not chunk:
+                tail = self.log_tail()
+                raise WorldStartFailed(
+                    f"{awaited} ended while it started; log tail:\n{tail}", detail={"log_tail": tail}
+                )
+            line += chunk
+        return dict(json.loads(line))
+
+    def _await_picture(self, deadline: Deadline) -> None:
+        """Wait for a screen that shows something: a desktop of one colour is no desktop."""
+        pause = 0.002
+        while True:
+            sample = self.desktop.frame(deadline=deadline).array[::16, ::16]
+            if (sample != sample[0, 0]).any():
+                return
+            if deadline.expired():
+                raise BootTimedOut("the screen stays empty", detail={"log_tail": self.log_tail()})
+            select.select([self._wake], [], [], pause)
+            self._check_aborted("start")
+            pause = min(pause * 1.5, 0.05)
+
+    # --- use -----------------------------------------------------------------------------------------------------
+
+    @property
+    def channel(self) -> GuestChannel:
+        """The way in. Raises: WorldLost when there is none (any more)."""
+        if self._channel is None:
+            raise WorldLost("the world is not running")
+        return self._channel
+
+    @property
+    def desktop(self) -> DesktopClient:
+        """Eyes and hands. Raises: WorldLost when there are none (any more)."""
+        if self._desktop is None:
+            raise WorldLost("the world is not running")
+        return self._desktop
+
+    def new_channel(self, deadline: Deadline) -> GuestChannel:
+        """Return a further connection, whose closing ends the commands started over it."""
+        return GuestChannel.connect(self._socket(launcher.GUEST_SOCKET), token=self._token, deadline=deadline)
+
+    @property
+    def init_pid(self) -> int:
+        """Host process id of the world's init."""
+        return int(self.facts["pid"])
+
+    @property
+    def alive(self) -> bool:
+        """True while the sandbox's processes run."""
+        return self._process is not None and self._process.returncode is None
+
+    def log_tail(self) -> str:
+        """Return the end of every log of the world, each line with its file's name."""
+        files = [self.place.path / "launcher.log", *sorted((self.place.path / "log").glob("*.log"))]
+        parts = [(path.stem, logs.tail(path, _LOG_LINES)) for path in files if path.exists()]
+        return "\n".join(f"[{name}] {line}" for name, text in parts for line in text.splitlines())
+
+    # --- end -----------------------------------------------------------------------------------------------------
+
+    def abort(self) -> None:
+        """End every blocked call. Any thread; returns at once."""
+        self._aborted = True
+        if not self._stopped:
+            os.eventfd_write(self._wake, 1)
+        for part in (self._channel, self._desktop):
+            if part is not None:
+                part.abort()
+
+    def _check_aborted(self, doing: str) -> None:
+        if self._aborted:
+            raise Aborted(f"{doing}: ended by abort()")
+
+    def shut_down(self, grace_s: float, deadline: Deadline) -> None:
+        """Let the programs of the world end by themselves first; what they had to write is written."""
+        if self._channel is not None and self.alive:
+            self._channel.shutdown(grace_s=grace_s, deadline=deadline)
+
+    def end_processes(self) -> None:
+        """Kill every process of the world; its file system stays. Idempotent."""
+        for part in (self._desktop, self._channel):
+            if part is not None:
+                part.close()
+        self._desktop = self._channel = None
+        if self._process is not None:
+            self._process.stop(Deadline.after(_STOP_S))
+
+    def stop(self) -> None:
+        """End the world and remove its folder. Idempotent."""
+        if self._stopped:
+            return
+        self.end_processes()
+        Supervisor.shared().stop_world(self.place.id)
+        self._stopped = True
+        os.close(self._wake)
+        self.place.remove()
+
+    def _socket(self, name: str) -> Path:
+        return self.place.socket_path(name)

@@ -1,0 +1,198 @@
+"""The local runner: a private Debian desktop on this machine, in a sandbox of our own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.state_dir import Run
+from gym_anything.actions.model import InputAction, PassthroughAction
+from gym_anything.actions.parse import parse_action
+from gym_anything.errors import ActionUnsupported, GuestCommandFailed, StateError
+from gym_anything.observations.frame import Frame
+from gym_anything.runtime.runners.base import BaseRunner
+from gym_anything.runtime.runners.base_guest import DEFAULT_EXEC_TIMEOUT_S, GuestProcess
+from gym_anything.runtime.runners.base_senses import SettleResult
+from gym_anything.runtime.runners.compatibility import RunnerCompatibility
+from gym_anything.runtime.runners.local import facts, io, view
+from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
+from gym_anything.runtime.runners.local.command import DEFAULT_SIZE, WorldPlace, sandbox_plan
+from gym_anything.runtime.runners.local.launch import LocalWorld
+from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
+from gym_anything.runtime.runners.runtime_info import RuntimeInfo
+from gym_anything.specs.env_spec import EnvSpec
+
+KEY = "local"
+
+
+class LocalRunner(BaseRunner):
+    """One desktop on this machine: Xvnc, window manager, panel and programs of this host in a sandbox.
+
+    The sandbox shows ``/usr`` and the harmless part of ``/etc`` read-only and nothing else of the host; everything the
+    world writes lies in one overlay, which is what a checkpoint keeps.
+    """
+
+    def __init__(self, spec: EnvSpec) -> None:
+        super().__init__(spec)
+        self._world: LocalWorld | None = None
+
+    # --- facts ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def runner_name(cls) -> str:
+        return KEY
+
+    @classmethod
+    def compatibility(cls) -> RunnerCompatibility:
+        return facts.compatibility_row(KEY)
+
+    @classmethod
+    def install_plan(cls) -> list[dict[str, str]]:
+        return facts.install_steps()
+
+    @classmethod
+    def platform_priority(cls) -> int:
+        return 50
+
+    @classmethod
+    def autodetect_eligible(cls, spec: EnvSpec | None = None) -> bool:
+        return facts.eligible(spec)
+
+    @classmethod
+    def conformance_profile(cls) -> str:
+        return "desktop_linux"
+
+    @classmethod
+    def validate_options(cls, spec: EnvSpec) -> list[str]:
+        return option_errors(spec.runner_options)
+
+    def supports_fast_io(self) -> bool:
+        return True
+
+    def supports_live_recording(self) -> bool:
+        return True
+
+    def acks_input_delivery(self) -> bool:
+        return True
+
+    # --- life ----------------------------------------------------------------------------------------------------
+
+    def start(self, seed: int | None = None) -> None:
+        self.abort_signal.check("start")
+        if self._world is not None:
+            raise StateError("start: this world runs already; stop it first")
+        options = LocalOptions.model_validate(dict(self.spec.runner_options))
+        deadline = Deadline.after(options.start_timeout_s)
+        host = view.host_view(self.spec, options)
+        world = self._world = LocalWorld(Run.current().new_world(KEY, env=self.spec.id))
+        place = WorldPlace(folder=str(world.place.path), label=tuple(world.place.env.items()))
+        world.start(sandbox_plan(self.spec, options, host, place), deadline)
+
+    def stop(self) -> None:
+        world, self._world = self._world, None
+        if world is not None:
+            world.stop()
+
+    def abort(self) -> None:
+        super().abort()
+        world = self._world
+        if world is not None:
+            world.abort()
+
+    def get_runtime_info(self) -> RuntimeInfo:
+        name = self._world.place.id if self._world is not None else None
+        return RuntimeInfo(runner_name=KEY, platform_family="linux", container_name=name, instance_name=name)
+
+    def _running(self, doing: str) -> LocalWorld:
+        self.abort_signal.check(doing)
+        if self._world is None:
+            raise StateError(f"{doing}: the world is not started")
+        return self._world
+
+    # --- commands and files --------------------------------------------------------------------------------------
+
+    def exec(
+        self,
+        cmd: str,
+        env: dict[str, str] | None = None,
+        user: str | None = None,
+        use_pty: bool = True,
+        timeout: float = DEFAULT_EXEC_TIMEOUT_S,
+    ) -> int:
+        channel = self._running("exec").channel
+        merged = self.merge_exec_env(env)
+        return io.run_shell(channel, cmd, env=merged, user=user, timeout_s=timeout, pty=use_pty).exit_code
+
+    def exec_capture_bytes(self, cmd: str, *, timeout: float = DEFAULT_EXEC_TIMEOUT_S) -> bytes:
+        channel = self._running("exec_capture").channel
+        return io.run_shell(channel, cmd, env=self.merge_exec_env(), user=None, timeout_s=timeout).stdout
+
+    def exec_async(
+        self,
+        cmd: str,
+        env: dict[str, str] | None = None,
+        stdout: IO[bytes] | int | None = None,
+        stderr: IO[bytes] | int | None = None,
+    ) -> GuestProcess:
+        world = self._running("exec_async")
+        merged = self.merge_exec_env(env)
+        if all(sink in (None, subprocess.DEVNULL) for sink in (stdout, stderr)):
+            return io.DetachedProcess(world.channel, cmd, merged)
+        return io.StreamedProcess(world.new_channel(Deadline.after(10)), cmd, merged, stdout, stderr)
+
+    def copy_to(self, host_src: str | os.PathLike[str], container_dst: str) -> None:
+        source = Path(host_src)
+        if not source.exists():
+            raise FileNotFoundError(f"copy_to: no such file on the host: {source}")
+        owner = DESKTOP_USER if container_dst.startswith(f"/home/{DESKTOP_USER}/") else "root"
+        io.copy_in(self._running("copy_to").channel, source, container_dst, owner)
+
+    def copy_from(self, container_src: str, host_dst: str | os.PathLike[str]) -> None:
+        io.copy_out(self._running("copy_from").channel, container_src, Path(host_dst))
+
+    def run_reset(self, script: str, seed: int | None = None) -> None:
+        self._run_script(script, "reset", {} if seed is None else {"GYM_ANYTHING_SEED": str(seed)})
+
+    def run_task_init(self, script: str) -> None:
+        self._run_script(script, "task_init", {})
+
+    def _run_script(self, script: str, stage: str, env: Mapping[str, str]) -> None:
+        channel = self._running(stage).channel
+        merged = self.merge_exec_env(dict(env))
+        result = io.run_shell(channel, script, env=merged, user=None, timeout_s=DEFAULT_EXEC_TIMEOUT_S)
+        if result.exit_code != 0:
+            tail = (result.stderr or result.stdout)[-2000:].decode(errors="replace")
+            raise GuestCommandFailed(
+                f"the {stage} script exited with {result.exit_code}: {script[:200]}; output tail: {tail}",
+                detail={"exit_code": result.exit_code, "log_tail": tail},
+            )
+
+    # --- screen and input ----------------------------------------------------------------------------------------
+
+    def screen_size(self) -> tuple[int, int]:
+        return self.spec.screen_size or DEFAULT_SIZE
+
+    def inject_action(self, action: dict[str, Any]) -> Any:
+        world = self._running("inject_action")
+        parsed = parse_action(action, screen=self.screen_size())
+        if isinstance(parsed, InputAction):
+            world.desktop.send(parsed.ops)
+            return None
+        what = parsed.raw if isinstance(parsed, PassthroughAction) else action
+        raise ActionUnsupported(f"a local desktop cannot do this action: {str(what)[:200]}")
+
+    def release_held_inputs(self) -> None:
+        self._running("release_held_inputs").desktop.release_held()
+
+    def capture_frame(self, after_input: int | None = None) -> Frame:
+        return self._running("capture_frame").desktop.frame()
+
+    def settle(self, quiet_ms: float = 100, max_ms: float = 2000) -> SettleResult:
+        return self._running("settle").desktop.settle(quiet_ms, max_ms)
+
+    def capture_observation(self) -> dict[str, Any]:
+        return {}

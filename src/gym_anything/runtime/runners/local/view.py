@@ -1,0 +1,28 @@
+"""Gathers what a plan needs to know of this host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gym_anything.runtime.native.locate import native_program
+from gym_anything.runtime.runners.local.command import HostView
+from gym_anything.runtime.runners.local.desktop_files import installed_applications
+from gym_anything.runtime.runners.local.host_view import host_binds, host_links, resolv_conf
+from gym_anything.runtime.runners.local.options import LocalOptions
+from gym_anything.runtime.runners.local.sandbox import identity
+from gym_anything.specs.env_spec import EnvSpec
+
+
+def host_view(spec: EnvSpec, options: LocalOptions) -> HostView:
+    """Look at the host, now. Raises: NativeProgramMissing."""
+    extra = [*options.host_paths, *([options.wallpaper] if options.wallpaper.startswith("/") else [])]
+    return HostView(
+        binds=host_binds(extra),
+        links=host_links(),
+        applications=installed_applications(),
+        guest_program=str(native_program("ga-guest")),
+        desktop_program=str(native_program("ga-desktop")),
+        resolv_conf=resolv_conf() if spec.resources.net else "",
+        single_id=identity.kind_of_range() == "single",
+        has_sudo=Path("/usr/bin/sudo").exists(),
+    )
