@@ -135,19 +135,26 @@ def _dead_runs(root: Path, locks: ExitStack, only_run: str | None) -> Iterator[_
         if not _owner_is_dead(path):
             continue
         lock = _try_lock(path)
-        if lock is not None and _owner_is_dead(path):
-            locks.callback(lock.release)
+        if lock is None:
+            continue
+        locks.callback(lock.release)
+        owner = _owner_of(path)  # again, now that nobody can be at it
+        if owner is None or owner.is_dead():
             yield _DeadRun(path, lock)
 
 
 def _owner_is_dead(path: Path) -> bool:
-    owner = Owner.parse(str(_read_json(path / MANIFEST).get("owner") or ""))
+    owner = _owner_of(path)
     if owner is not None:
         return owner.is_dead()
     try:
         return time.time() - path.stat().st_mtime > NEWBORN_S
     except FileNotFoundError:
         return False
+
+
+def _owner_of(path: Path) -> Owner | None:
+    return Owner.parse(str(_read_json(path / MANIFEST).get("owner") or ""))
 
 
 def _try_lock(path: Path) -> FileLock | None:
