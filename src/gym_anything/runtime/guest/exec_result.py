@@ -21,6 +21,7 @@ class ExecResult:
         timed_out: the deadline passed and the guest killed the whole process tree.
         signal: the number of the signal that ended it, or None.
         cancelled: it was cancelled by the caller.
+        kill_incomplete: something of its tree survived the kill (it hangs in the kernel).
         duration_s: seconds from start to end on the guest's monotonic clock.
     """
 
@@ -31,6 +32,7 @@ class ExecResult:
     timed_out: bool = False
     signal: int | None = None
     cancelled: bool = False
+    kill_incomplete: bool = False
     duration_s: float = 0.0
 
     @property
