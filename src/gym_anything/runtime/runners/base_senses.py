@@ -81,6 +81,14 @@ class SenseAccess(RunnerFacts):
         self._frames_made += 1
         return Frame(array=array, seq=self._frames_made, captured_at=time.monotonic(), after_input=after_input or 0)
 
+    def pins_frames(self) -> bool:
+        """Tell whether a captured frame's array stays as it is for as long as somebody holds it.
+
+        With False (the default, and what ``capture_frame`` promises at least) core copies what it keeps beyond the
+        next capture.
+        """
+        return False
+
     def capture_screenshot_image(self) -> Image:
         """Return the screen as a PIL image, mode RGB, the caller's own copy."""
         from PIL import Image
