@@ -76,9 +76,9 @@ class FakeShell:
     def _simple(self, words: list[str], env: dict[str, str], last: int, depth: int) -> CommandResult:
         """Expand, redirect and run one simple command."""
         scope = {**env, "?": str(last)}
-        expanded = [expanded(word, scope) for word in words]
+        ready = [expanded(word, scope) for word in words]
         target, append, call = "", False, _Call([], dict(env))
-        rest = iter(expanded)
+        rest = iter(ready)
         for word in rest:
             if word in (">", ">>"):
                 target, append = next(rest, ""), word == ">>"

@@ -1,0 +1,47 @@
+"""A call in a thread of its own, given up after a limit: a runner that hangs must fail a test, not hang it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+class BoundedCall:
+    """One call under way."""
+
+    def __init__(self, act: Callable[[], Any], name: str) -> None:
+        """Start it."""
+        self.name = name
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.began = time.monotonic()
+        self.ended: float | None = None
+        self._act = act
+        self._thread = threading.Thread(target=self._run, name=f"conformance-{name}", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.answer = self._act()
+        except BaseException as error:  # noqa: BLE001 - the boundary: it is raised again where the result is asked for
+            self.error = error
+        self.ended = time.monotonic()
+
+    def running(self) -> bool:
+        """Tell whether it still runs."""
+        return self._thread.is_alive()
+
+    def wait(self, limit_s: float) -> bool:
+        """Wait for its end; False when it did not come."""
+        self._thread.join(limit_s)
+        return not self._thread.is_alive()
+
+    def result(self, limit_s: float) -> Any:
+        """Return its answer or raise its error. Raises: AssertionError when it does not end in time."""
+        if not self.wait(limit_s):
+            raise AssertionError(f"{self.name} did not end within {limit_s:g} s")
+        if self.error is not None:
+            raise self.error
+        return self.answer
