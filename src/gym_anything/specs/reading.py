@@ -115,13 +115,16 @@ def _bytes(file: Path) -> bytes:
         raise SpecNotFound(f"{file}: there is no such file", detail={"file": str(file)}) from None
     except (OSError, ValueError) as error:
         raise Problem("", f"cannot be read ({_reason(error)})", "check the file and its permissions") from None
-    with os.fdopen(fd, "rb") as stream:
-        info = os.fstat(stream.fileno())
+    try:
+        info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             raise Problem("", "is not a regular file", "put a file there")
         if info.st_size > MAX_BYTES:
             raise Problem("", f"has {info.st_size} bytes; {MAX_BYTES} is the limit", "move data into files of its own")
-        return stream.read(MAX_BYTES + 1)
+        with open(fd, "rb", closefd=False) as stream:
+            return stream.read(MAX_BYTES + 1)
+    finally:
+        os.close(fd)
 
 
 def _reason(error: OSError | ValueError) -> str:

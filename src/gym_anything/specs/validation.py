@@ -63,19 +63,26 @@ def key_path(loc: tuple[int | str, ...]) -> str:
 
 
 def _problems(cls: type[BaseModel], errors: list[ErrorDetails], data: dict[str, Any]) -> list[Problem]:
-    """Return one problem for each faulty key, however many branches of a union complained about it."""
+    """Return one problem for each faulty key, however many branches of a union complained about it.
+
+    Missing keys come last: a key that is misspelt is the better explanation.
+    """
     found: dict[str, Problem] = {}
-    for error in errors:
+    for error in sorted(errors, key=lambda e: e["type"] == "missing"):
         loc = _real_keys(error["loc"], data)
-        path = key_path(loc)
+        path, value = key_path(loc), _value_at(data, loc)
+        if error["type"] == "too_short" and value and isinstance(value, list):
+            continue  # the list is not short: an item of it is wrong, and has its own error
         if path not in found:
-            found[path] = _problem(cls, error, loc, path, _value_at(data, loc))
+            found[path] = _problem(cls, error, loc, path, value)
     return list(found.values())
 
 
 def _problem(cls: type[BaseModel], error: ErrorDetails, loc: tuple[int | str, ...], path: str, value: Any) -> Problem:
     kind = error["type"]
     context = error.get("ctx") or {}
+    if kind == "missing" and isinstance(value, list):
+        return Problem(path, f"has {len(value)} items, which is too few", "write all of them")
     if kind == "missing":
         fix = "add it" if cls.__name__ != "EnvSpec" or len(loc) > 1 or loc[0] == "id" else "add it, or name a `base`"
         return Problem(path, "is missing", fix)

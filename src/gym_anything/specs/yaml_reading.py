@@ -211,7 +211,7 @@ def _value(word: str, path: str, line: int) -> Any:
         return word
     if _INTEGER.fullmatch(word):
         return _integer(word)
-    if _FLOAT.fullmatch(word) and any(c.isdigit() for c in word):
+    if _FLOAT.fullmatch(word) and not word.lstrip("+-").replace("_", "").isdigit():
         return _float(word)
     return word
 
