@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gym_anything._util.deadline import Deadline
+from gym_anything.verification.cancellation import Cancellation
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ class JudgeRequest:
         environment: extra variables for the verifier's process.
         deadline: by which the verdict must be there.
         secrets: values to scrub from everything the verifier printed or returned.
+        output_path: where what the verifier printed is appended; None throws it away.
+        cancellation: pressing it, from any thread, ends judging with ``Aborted``.
     """
 
     success: Mapping[str, Any] | None
@@ -108,3 +111,5 @@ class JudgeRequest:
     environment: Mapping[str, str] = field(default_factory=dict)
     deadline: Deadline = field(default_factory=Deadline.never)
     secrets: Sequence[str] = ()
+    output_path: Path | None = None
+    cancellation: Cancellation | None = None
