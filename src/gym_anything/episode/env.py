@@ -7,18 +7,29 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gym_anything.episode.session_info import SessionInfo
+from gym_anything.episode import finish
+from gym_anything.episode.cache_plan import plan_cache
+from gym_anything.episode.env_access import EnvAccess
+from gym_anything.episode.episode import Episode
+from gym_anything.episode.guarding import guarded, stop_world
+from gym_anything.episode.limits import CLOSED
+from gym_anything.episode.observing import observe
+from gym_anything.episode.opening import open_session
+from gym_anything.episode.reset import begin_episode, bring_up, set_up_task
+from gym_anything.episode.shaping import step_reward
+from gym_anything.episode.stepping import StepRequest, run_step
+from gym_anything.errors import Aborted, GymAnythingError, WorldLost
 
 if TYPE_CHECKING:
+    from gym_anything.runtime.runners.base import BaseRunner
     from gym_anything.specs.env_spec import EnvSpec
     from gym_anything.specs.task_spec import TaskSpec
 
-    from gym_anything.runtime.runners.base import BaseRunner
-
 CacheLevel = Literal["pre_start", "post_start", "post_task", "default"]
+Step = tuple[dict[str, Any], float, bool, dict[str, Any]]
 
 
-class GymAnythingEnv:
+class GymAnythingEnv(EnvAccess):
     """An environment: ``reset → step* → close``, with artifacts and a verdict at the end.
 
     Not thread-safe, save for ``abort``: one thread drives an environment. Every method that waits on the world ends
@@ -35,19 +46,39 @@ class GymAnythingEnv:
         runner_name: str | None = None,
         env_root: str | Path | None = None,
         task_root: str | Path | None = None,
+        task_key: str | None = None,
         fast_io: bool = False,
         strict_hooks: bool = False,
+        pacing: str | None = None,
+        warnings: Sequence[str] = (),
     ) -> None:
         """Bind a world to a task; nothing is started yet.
 
         Args:
             runner: the world; chosen as ``from_config`` would when None.
+            runner_name: key or locator that wins over everything else; the name to show when ``runner`` is given.
             env_root, task_root: the folders that relative paths (secrets, verifiers, targets) start from.
+            task_key: the task's folder name, when it has one; names its checkpoints.
             fast_io: low-latency frames and input, no fixed sleeps.
             strict_hooks: a set-up hook that exits non-zero raises instead of marking the episode ``setup_failed``.
-        Raises: UnsupportedFeature when the runner cannot do fast I/O.
+            pacing: ``legacy`` or ``fast``; by default follows ``fast_io``.
+            warnings: what loading the specs remarked.
+        Raises: PluginError kinds, MissingDependency, SpecInvalid, UnsupportedFeature (no fast I/O).
         """
-        raise NotImplementedError
+        self._session = open_session(
+            env_spec,
+            task_spec,
+            runner=runner,
+            runner_name=runner_name,
+            env_root=Path(env_root) if env_root is not None else None,
+            task_root=Path(task_root) if task_root is not None else None,
+            task_key=task_key,
+            fast_io=fast_io,
+            strict_hooks=strict_hooks,
+            pacing=pacing,
+            warnings=warnings,
+        )
+        self._episode: Episode | None = None
 
     # --- episode -------------------------------------------------------------------------------------------------
 
@@ -60,11 +91,24 @@ class GymAnythingEnv:
     ) -> dict[str, Any]:
         """Complete an open episode, start or restore a world, set the task up, return the first observation.
 
+        Args:
+            seed: handed to the world and the reset script.
+            use_cache: start from a checkpoint, or make one. ``use_savevm`` asks for one with memory and processes.
+            cache_level: where; ``default`` takes ``default_cache_level`` and ``default_use_savevm`` of the spec.
         Blocks: as long as the world's start and the hooks take (``GYM_ANYTHING_HOOK_TIMEOUT``, ``pre_task_timeout``).
         Raises: WorldError kinds when the world does not come up (everything it had started is gone again),
             UnsupportedFeature for a cache or savevm that the runner lacks. With ``strict_hooks``: GuestCommandFailed.
         """
-        raise NotImplementedError
+        session = self._session
+        plan = plan_cache(session, use_cache=use_cache, cache_level=cache_level, use_savevm=use_savevm)
+        self._complete_open_episode()
+        self._detach_last_screen()
+        stop_world(session)
+        self._episode = episode = begin_episode(session, plan, seed)
+        with guarded(session, episode, "reset", stop_on_any_error=True):
+            observation = bring_up(session, episode, plan)
+            episode.folder.append("session", self.get_session_info().to_dict())
+        return self._remember(observation)
 
     def step(
         self,
@@ -75,161 +119,119 @@ class GymAnythingEnv:
         capture_observation: bool = True,
         settle_after_actions: bool = True,
         trajectory_metadata: Mapping[str, Any] | None = None,
-    ) -> tuple[dict[str, Any], float, bool, dict[str, Any]]:
+    ) -> Step:
         """Do actions, return ``(obs, reward, done, info)``.
 
         All actions are parsed before the first is done. A lost world does not raise: ``done`` is True and
         ``info["outcome"]`` is broken with blame and story. Called: after ``reset``, while the episode is open.
+
+        Args:
+            actions: one action dict, a list of them, or None.
+            wait_between_actions: seconds; in fast mode the default falls away where the world acknowledges input.
+            mark_done: the agent says that it is done: the episode is completed and judged.
+            settle_after_actions: wait after input as the pacing has it.
+            trajectory_metadata: kept with the step in ``traj.jsonl``.
         Raises: ActionError (nothing was done), ActionUnsupported, InputNotDelivered, StateError.
         """
-        raise NotImplementedError
+        session, episode = self._session, self._open_episode("step")
+        request = StepRequest(
+            actions,
+            wait_between_actions,
+            mark_done,
+            capture_observation,
+            settle_after_actions,
+            trajectory_metadata,
+        )
+        self._detach_last_screen()
+        with guarded(session, episode, "step"):
+            try:
+                result = run_step(session, episode, request)
+                reward = self._step_reward(episode, result.info)
+                if result.end_reason is not None:
+                    finish.complete(session, episode, result.end_reason)
+            except WorldLost as error:
+                finish.lose(session, episode, error, "step")
+                return {}, 0.0, True, self._end_info(episode, {"step": episode.steps, "timings": {}})
+        observation = self._remember(result.observation)
+        if not episode.is_over:
+            return observation, reward, False, result.info
+        return observation, reward + episode.reward, True, self._end_info(episode, result.info)
 
     def evaluate(self) -> dict[str, Any]:
-        """Judge the present state and return the report with ``outcome``; the episode stays open and is not decided."""
-        raise NotImplementedError
+        """Judge the present state and return the report with ``outcome`` and ``reward``; the episode stays open.
+
+        Runs the task's ``post_task`` hook, since that is what exports the state for the judge. Once the episode is over
+        this returns the final report.
+        """
+        episode = self._episode
+        if episode is not None and episode.is_over and episode.report is not None:
+            return {**episode.report, "reward": episode.reward}
+        session, episode = self._session, self._open_episode("evaluate")
+        with guarded(session, episode, "evaluate"):
+            return finish.evaluate(session, episode)
 
     def close(self) -> None:
         """Complete an open episode, stop the world. Harmless when repeated."""
-        raise NotImplementedError
+        try:
+            self._complete_open_episode()
+        except Aborted:
+            pass  # the caller ended it; the episode's outcome says so
+        finally:
+            self._detach_last_screen()
+            stop_world(self._session)
 
     def abort(self) -> None:
         """End every blocked call of this environment within a second; from any thread. The world is unusable after."""
-        raise NotImplementedError
+        self._session.cancellation.cancel()
+        self._session.runner.abort()
 
     def __enter__(self) -> GymAnythingEnv:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        raise NotImplementedError
+        if error is not None and self._episode is not None:
+            finish.abandon(self._session, self._episode, error, "the caller's own code")
+        self.close()
 
     # --- observation and set-up ----------------------------------------------------------------------------------
 
     def capture_observation(self) -> dict[str, Any]:
-        """Return a fresh observation without doing anything."""
-        raise NotImplementedError
+        """Return a fresh observation without doing anything. Raises: WorldLost, CaptureFailed (fast mode)."""
+        session, episode = self._session, self._open_episode("capture_observation")
+        self._detach_last_screen()
+        with guarded(session, episode, "capture_observation"):
+            return self._remember(observe(session, episode, is_step=False))
 
     def capture_screenshot_image(self) -> Any:
         """Return the present screen as a PIL image (RGB) of the caller's own."""
-        raise NotImplementedError
+        episode = self._open_episode("capture_screenshot_image")
+        with guarded(self._session, episode, "capture_screenshot_image"):
+            return self._session.runner.capture_screenshot_image()
 
     def apply_post_reset_setup(self) -> dict[str, Any]:
         """Run the set-up stages after the world's own hooks again (reset script, pre_task, init) and observe."""
-        raise NotImplementedError
+        session, episode = self._session, self._open_episode("apply_post_reset_setup")
+        self._detach_last_screen()
+        with guarded(session, episode, "apply_post_reset_setup"):
+            set_up_task(session, episode, is_restored=False)
+            return self._remember(observe(session, episode, is_step=False))
 
-    def set_episode_limits(self, *, max_steps: int | None = None, timeout_sec: float | None = None) -> None:
-        """Set the limits of this and later episodes; ``None`` leaves one as it is."""
-        raise NotImplementedError
+    # --- inside --------------------------------------------------------------------------------------------------
 
-    def set_verifier_overrides(
-        self,
-        overrides: Mapping[str, Any] | None = None,
-        *,
-        mode: str | None = None,
-        timeout_sec: float | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        """Judge by another mode, deadline or environment than the task's; replaces earlier overrides."""
-        raise NotImplementedError
+    def _complete_open_episode(self) -> None:
+        session, episode = self._session, self._episode
+        if episode is None or episode.is_over:
+            return
+        with guarded(session, episode, "completing the episode"):
+            finish.complete(session, episode, CLOSED)
 
-    def set_roots(self, env_root: str | Path | None = None, task_root: str | Path | None = None) -> None:
-        """Set the folders that relative paths start from; ``None`` leaves one as it is."""
-        raise NotImplementedError
-
-    def set_reporter(self, reporter: Any) -> None:
-        """Give progress messages to ``reporter``; handed on to the runner."""
-        raise NotImplementedError
-
-    # --- state, files, recording ---------------------------------------------------------------------------------
-
-    def save_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Save the world's state, as its runner can. Raises: UnsupportedFeature."""
-        raise NotImplementedError
-
-    def load_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Bring a saved state back. Raises: UnsupportedFeature, CheckpointMissing."""
-        raise NotImplementedError
-
-    def copy_to_env(self, host_path: str | Path, guest_path: str) -> None:
-        """Copy a file or folder of the host into the guest."""
-        raise NotImplementedError
-
-    def copy_from_env(self, guest_path: str, host_path: str | Path) -> str:
-        """Copy a file or folder out of the guest; returns the host path. Raises: GuestFileNotFound."""
-        raise NotImplementedError
-
-    def pause_recording(self) -> None:
-        """Leave what follows out of ``recording.mp4``; harmless when there is no recording."""
-        raise NotImplementedError
-
-    def resume_recording(self) -> None:
-        """Record again."""
-        raise NotImplementedError
-
-    def log_trajectory_event(self, event: str, data: Mapping[str, Any] | None = None, **fields: Any) -> None:
-        """Append an event of the caller's own to ``traj.jsonl``."""
-        raise NotImplementedError
-
-    # --- facts ---------------------------------------------------------------------------------------------------
-
-    def get_session_info(self) -> SessionInfo:
-        """Return what is needed to reach the running world."""
-        raise NotImplementedError
-
-    def get_compatibility_profile(self) -> dict[str, Any]:
-        """Return what the runner says it supports, and what of this spec it does not enforce."""
-        raise NotImplementedError
-
-    @property
-    def env_spec(self) -> EnvSpec:
-        """The environment's spec."""
-        raise NotImplementedError
-
-    @property
-    def task_spec(self) -> TaskSpec | None:
-        """The task's spec, if there is a task."""
-        raise NotImplementedError
-
-    @property
-    def runner(self) -> BaseRunner:
-        """The world."""
-        raise NotImplementedError
-
-    @property
-    def runner_name(self) -> str:
-        """Key or locator of the runner."""
-        raise NotImplementedError
-
-    @property
-    def env_root(self) -> Path | None:
-        """The folder of the environment."""
-        raise NotImplementedError
-
-    @property
-    def task_root(self) -> Path | None:
-        """The folder of the task."""
-        raise NotImplementedError
-
-    @property
-    def episode_dir(self) -> Path | None:
-        """The artifacts folder of the present or last episode; None before the first reset."""
-        raise NotImplementedError
-
-    @property
-    def artifacts_dir(self) -> Path | None:
-        """The same as ``episode_dir``."""
-        raise NotImplementedError
-
-    @property
-    def max_steps(self) -> int | None:
-        """The step limit; None is none."""
-        raise NotImplementedError
-
-    @property
-    def timeout_sec(self) -> float | None:
-        """The time limit in seconds from the first observation; None is none."""
-        raise NotImplementedError
-
-    @property
-    def warnings(self) -> list[str]:
-        """What was tolerated or cannot be enforced: spec near-misses, fields the runner ignores, failed hooks."""
-        raise NotImplementedError
+    def _step_reward(self, episode: Episode, info: dict[str, Any]) -> float:
+        """Return the step's shaped reward; a reward function that fails gives 0.0 and says so."""
+        try:
+            return step_reward(self._session, episode)
+        except (WorldLost, Aborted):
+            raise
+        except GymAnythingError as error:
+            info["reward_error"] = error.to_wire()
+            self._session.warn(f"the reward function failed: {error}")
+            return 0.0

@@ -1,0 +1,127 @@
+"""Making a session: bind specs to a world, and say at once what that world cannot do or enforce."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gym_anything._util.secrets import Redactor
+from gym_anything.actions.roles import RoleSplitter
+from gym_anything.episode.init_input import init_actions
+from gym_anything.episode.limits import Limits
+from gym_anything.episode.pacing import PACINGS, choose_pacing
+from gym_anything.episode.session import Session, secret_values
+from gym_anything.errors import SpecInvalid, UnsupportedFeature
+from gym_anything.runtime.runners.select import choose_runner
+from gym_anything.specs.mounts import find_host_path, resolve_mounts
+from gym_anything.specs.secret_refs import attach_secrets, load_secrets
+
+if TYPE_CHECKING:
+    from gym_anything.runtime.runners.base import BaseRunner
+    from gym_anything.specs.env_spec import EnvSpec
+    from gym_anything.specs.task_spec import TaskSpec
+
+
+def open_session(
+    env_spec: EnvSpec,
+    task_spec: TaskSpec | None,
+    *,
+    runner: BaseRunner | None,
+    runner_name: str | None,
+    env_root: Path | None,
+    task_root: Path | None,
+    task_key: str | None,
+    fast_io: bool,
+    strict_hooks: bool,
+    pacing: str | None,
+    warnings: Sequence[str],
+) -> Session:
+    """Return the session of a new environment; nothing is started.
+
+    Raises: PluginError kinds and MissingDependency for the runner; SpecInvalid for options its class refuses;
+        UnsupportedFeature for fast I/O it does not have.
+    """
+    if task_spec is not None:
+        init_actions(task_spec.init.init_pyautogui)
+    if runner is None:
+        env_spec = _located(env_spec, env_root)
+        choice = choose_runner(env_spec, os.environ, argument=runner_name)
+        check_options(choice.cls, choice.name, env_spec)
+        runner, runner_name = choice.cls(env_spec), choice.name
+    else:
+        runner_name = runner_name or runner.runner_name()
+    if fast_io and not runner.supports_fast_io():
+        raise UnsupportedFeature(
+            f"{runner_name} does not support fast_io; leave it out, or choose a runner that does "
+            "(gym-anything compatibility)",
+            detail={"feature": "fast_io", "reason": "no fast path", "fix": "leave fast_io out"},
+        )
+    if fast_io:
+        runner.set_fast_io(True)
+    session = Session(
+        env_spec=env_spec,
+        task_spec=task_spec,
+        task_key=task_key or (task_spec.id if task_spec is not None else None),
+        env_root=env_root,
+        task_root=task_root,
+        runner=runner,
+        runner_name=runner_name,
+        fast_io=fast_io,
+        strict_hooks=strict_hooks,
+        pacing=_pacing(env_spec, runner, pacing, fast_io=fast_io),
+        redactor=Redactor(secret_values(env_spec)),
+        limits=_limits(task_spec),
+        roles=_roles(env_spec),
+        warnings=list(warnings),
+    )
+    for field, reason in type(runner).unenforced_fields(env_spec):
+        session.warn(f"{field} is not enforced by {runner_name}: {reason}")
+    return session
+
+
+def check_options(cls: type[BaseRunner], name: str, spec: EnvSpec) -> None:
+    """Raise SpecInvalid with everything a runner class has against ``runner_options``."""
+    wrong = cls.validate_options(spec)
+    if wrong:
+        raise SpecInvalid(
+            f"runner_options for {name}: {'; '.join(wrong)}", detail={"key": "runner_options", "problems": list(wrong)}
+        )
+
+
+def _located(spec: EnvSpec, env_root: Path | None) -> EnvSpec:
+    """Return the spec with its host paths absolute and its secrets attached."""
+    if env_root is None:
+        return spec
+    changes: dict[str, Any] = {}
+    if spec.mounts:
+        places = resolve_mounts(spec, env_root)
+        changes["mounts"] = tuple(
+            mount.model_copy(update={"source": str(place.source)})
+            for mount, place in zip(spec.mounts, places, strict=True)
+        )
+    if spec.apks:
+        changes["apks"] = tuple(str(find_host_path(apk, env_root) or apk) for apk in spec.apks)
+    if changes:
+        spec = spec.model_copy(update=changes)
+    return attach_secrets(spec, load_secrets(spec, env_root)) if spec.security.secrets_ref else spec
+
+
+def _pacing(spec: EnvSpec, runner: BaseRunner, kind: str | None, *, fast_io: bool) -> Any:
+    kind = kind or ("fast" if fast_io else "legacy")
+    if kind not in PACINGS:
+        raise SpecInvalid(f"pacing must be one of {', '.join(PACINGS)}, not {kind!r}", detail={"key": "pacing"})
+    cycle_s = spec.step_cycle_ms / 1000 if spec.synchronous else 0.0
+    return choose_pacing(kind, acknowledges_input=runner.acks_input_delivery(), step_cycle_s=cycle_s)
+
+
+def _limits(task: TaskSpec | None) -> Limits:
+    return Limits() if task is None else Limits(task.init.max_steps, float(task.init.timeout_sec))
+
+
+def _roles(spec: EnvSpec) -> RoleSplitter | None:
+    agents = spec.multi_agent
+    if agents is None or not agents.roles:
+        return None
+    return RoleSplitter(agents.roles, turn_based=agents.turn_based)

@@ -1,0 +1,91 @@
+"""How long an episode waits: between actions, after input, and at the end of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gym_anything._util import env_vars
+from gym_anything._util.deadline import Deadline
+
+if TYPE_CHECKING:
+    from gym_anything.runtime.runners.base import BaseRunner
+
+DEFAULT_GAP_S = 0.2
+LEGACY_SETTLE_S = 2.0
+PACINGS = ("legacy", "fast")
+
+_OWNER = "episode"
+ACTION_SETTLE = env_vars.declare(
+    "GYM_ANYTHING_FAST_IO_ACTION_SETTLE_MS",
+    env_vars.not_negative,
+    0.0,
+    "Fast mode: milliseconds to wait after input before the observation. 0: acknowledged input needs no wait.",
+    _OWNER,
+)
+STEP_CYCLE = env_vars.declare(
+    "GYM_ANYTHING_FAST_IO_STEP_CYCLE_MS",
+    env_vars.not_negative,
+    0.0,
+    "Fast mode: milliseconds that a synchronous environment waits at the end of each step.",
+    _OWNER,
+)
+ACTION_GAP = env_vars.declare(
+    "GYM_ANYTHING_FAST_IO_ACTION_GAP_MS",
+    env_vars.not_negative,
+    0.0,
+    "Fast mode: milliseconds between two actions of one step, for worlds that acknowledge input delivery.",
+    _OWNER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """The waits of one environment, in seconds.
+
+    Attributes:
+        after_input_s: after the last action of a step, when it held input.
+        step_cycle_s: at the end of every step.
+        acknowledged_gap_s: between two actions when the world acknowledges input; None: the caller's own gap counts.
+    """
+
+    after_input_s: float
+    step_cycle_s: float
+    acknowledged_gap_s: float | None
+
+    def gap_s(self, asked_s: float) -> float:
+        """Return the wait between two actions, for the caller's ``wait_between_actions``.
+
+        Where input is acknowledged the default gap falls away; a gap that the caller chose stays.
+        """
+        if self.acknowledged_gap_s is not None and asked_s == DEFAULT_GAP_S:
+            return self.acknowledged_gap_s
+        return asked_s
+
+
+def choose_pacing(kind: str, *, acknowledges_input: bool, step_cycle_s: float) -> Pacing:
+    """Return the waits of ``legacy`` (normal mode) or ``fast`` pacing.
+
+    Args:
+        acknowledges_input: ``inject_action`` returns only after the world took the input.
+        step_cycle_s: of a synchronous environment, else 0.
+    """
+    if kind == "legacy":
+        return Pacing(LEGACY_SETTLE_S, step_cycle_s, None)
+    if kind == "fast":
+        gap = ACTION_GAP.get() / 1000 if acknowledges_input else None
+        return Pacing(ACTION_SETTLE.get() / 1000, STEP_CYCLE.get() / 1000 if step_cycle_s > 0 else 0.0, gap)
+    raise ValueError(f"pacing must be one of {', '.join(PACINGS)}, not {kind!r}")
+
+
+def let_time_pass(runner: BaseRunner, seconds: float, doing: str) -> object:
+    """Let ``seconds`` of the world's time pass: a world with its own clock receives a wait, else the wall clock runs.
+
+    Returns: what such a world answered, else None. Raises: Aborted as soon as the runner is aborted.
+    """
+    if seconds <= 0:
+        return None
+    if runner.supports_time_control():
+        return runner.inject_action({"action": "wait", "time": seconds})
+    runner.abort_signal.wait(Deadline.after(seconds), doing)
+    return None

@@ -1,0 +1,125 @@
+"""From nothing to the first observation: the order of the stages."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from gym_anything.actions.model import ScreenshotAction, SettleAction, WaitAction
+from gym_anything.actions.parse import parse_action
+from gym_anything.episode import cache_plan
+from gym_anything.episode.artifacts import RECORDING, EpisodeFolder
+from gym_anything.episode.cache_plan import CachePlan
+from gym_anything.episode.episode import Episode
+from gym_anything.episode.hooks import run_hook, run_stage
+from gym_anything.episode.init_input import init_actions
+from gym_anything.episode.observing import observe
+from gym_anything.episode.pacing import DEFAULT_GAP_S, let_time_pass
+from gym_anything.episode.recording import start_frame_work
+from gym_anything.episode.session import Session
+
+
+def begin_episode(session: Session, plan: CachePlan, seed: int | None) -> Episode:
+    """Make the episode's folder and tell the world about it; nothing is started."""
+    recording, runner = session.env_spec.recording, session.runner
+    folder = EpisodeFolder(Path(recording.output_dir), session.redactor)
+    sample = runner.capture_frame if runner.supports_live_recording() and runner.has_screen() else None
+    episode = Episode(folder, start_frame_work(folder.path / RECORDING, recording, sample=sample), seed)
+    task_id = session.task_spec.id if session.task_spec is not None else None
+    if session.roles is not None:
+        session.roles.restart()
+    folder.append(
+        "reset",
+        {
+            "env_id": session.env_spec.id,
+            "task_id": task_id,
+            "seed": seed,
+            "runner": session.runner_name,
+            "fast_io": session.fast_io,
+            "cache_level": plan.level,
+            "use_savevm": plan.use_savevm,
+        },
+    )
+    runner.on_episode_start(
+        {"episode_dir": str(folder.path), "env_id": session.env_spec.id, "task_id": task_id, "seed": seed}
+    )
+    return episode
+
+
+def bring_up(session: Session, episode: Episode, plan: CachePlan) -> dict[str, Any]:
+    """Start or restore the world, set it up, and return the first observation.
+
+    A checkpoint of a level is taken after that stage and skips what came before; the reset script and ``hooks.reset``
+    always run. After a failed stage no checkpoint is made.
+    Raises: whatever the world raises; the caller stops it.
+    """
+    level = _start(session, episode, plan)
+    episode.restored_level = level
+    hooks = session.env_spec.hooks
+    if level is None:
+        run_hook(session, episode, "pre_start", hooks.pre_start)
+        _checkpoint(session, episode, plan, "pre_start", level)
+    if level in (None, "pre_start"):
+        run_hook(session, episode, "post_start", hooks.post_start)
+        _checkpoint(session, episode, plan, "post_start", level)
+    set_up_task(session, episode, is_restored=level == "post_task")
+    _checkpoint(session, episode, plan, "post_task", level)
+    observation = observe(session, episode, is_step=False)
+    episode.began_at = time.monotonic()
+    return observation
+
+
+def set_up_task(session: Session, episode: Episode, *, is_restored: bool) -> None:
+    """Run the stages of every episode (reset) and, unless they are in the checkpoint, those of the task."""
+    spec, task = session.env_spec, session.task_spec
+    script = spec.reset_script
+    if script:
+        run_stage(session, episode, "reset", lambda: session.runner.run_reset(script, episode.seed))
+    run_hook(session, episode, "reset", spec.hooks.reset)
+    if task is None or is_restored:
+        return
+    run_hook(session, episode, "pre_task", task.hooks.pre_task, timeout=task.hooks.pre_task_timeout)
+    init_script = task.init.init_script
+    if init_script:
+        run_stage(session, episode, "init_script", lambda: session.runner.run_task_init(init_script))
+    _play_init_input(session, task.init.init_pyautogui)
+
+
+def _start(session: Session, episode: Episode, plan: CachePlan) -> str | None:
+    began = time.monotonic()
+    session.world_is_up = True
+    level = cache_plan.restore(session, plan, episode.seed)
+    if level is None:
+        session.report("starting", runner=session.runner_name)
+        session.runner.start(seed=episode.seed)
+    episode.add_time("start_s" if level is None else "restore_s", time.monotonic() - began)
+    return level
+
+
+def _checkpoint(session: Session, episode: Episode, plan: CachePlan, stage: str, restored: str | None) -> None:
+    """Make the asked checkpoint after its own stage, unless the world came from it or its set-up failed."""
+    if plan.level != stage or restored == stage:
+        return
+    if episode.failed_setup:
+        session.warn(f"no {stage} checkpoint was made: {episode.failed_setup[0].stage} failed")
+        return
+    began = time.monotonic()
+    cache_plan.save(session, plan, stage)
+    episode.add_time("checkpoint_s", time.monotonic() - began)
+
+
+def _play_init_input(session: Session, items: Any) -> None:
+    """Play the task's opening input with the default gap between actions."""
+    screen = session.runner.screen_size()
+    raws = init_actions(items)
+    actions = [parse_action(raw, screen=screen) for raw in raws]
+    for index, (raw, action) in enumerate(zip(raws, actions, strict=True)):
+        if index:
+            let_time_pass(session.runner, session.pacing.gap_s(DEFAULT_GAP_S), "the gap between init actions")
+        if isinstance(action, WaitAction):
+            let_time_pass(session.runner, action.seconds, "an init wait")
+        elif isinstance(action, SettleAction):
+            session.runner.settle(action.quiet_ms, action.max_ms)
+        elif not isinstance(action, ScreenshotAction):
+            session.runner.inject_action(raw)

@@ -1,0 +1,115 @@
+"""What one environment holds from its making to its end: specs, world, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gym_anything._util.secrets import Redactor
+from gym_anything.actions.roles import RoleSplitter
+from gym_anything.episode.limits import Limits
+from gym_anything.episode.pacing import Pacing
+from gym_anything.errors import SpecInvalid
+from gym_anything.verification.cancellation import Cancellation
+
+if TYPE_CHECKING:
+    from gym_anything.runtime.runners.base import BaseRunner
+    from gym_anything.specs.env_spec import EnvSpec
+    from gym_anything.specs.task_spec import TaskSpec
+
+
+@dataclass
+class VerifierOverrides:
+    """How the caller wants to be judged instead of how the task says."""
+
+    mode: str | None = None
+    timeout_sec: float | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls,
+        overrides: Mapping[str, Any] | None,
+        *,
+        mode: str | None,
+        timeout_sec: float | None,
+        environment: Mapping[str, str] | None,
+    ) -> VerifierOverrides:
+        """Build from a dict and keywords; keys in capitals are environment variables. Raises: SpecInvalid."""
+        variables = dict(environment or {})
+        known: dict[str, Any] = {}
+        for key, value in (overrides or {}).items():
+            if key in ("mode", "timeout_sec"):
+                known[key] = value
+            elif key == "environment" and isinstance(value, Mapping):
+                variables.update(value)
+            elif key.isupper():
+                variables[key] = str(value)
+            else:
+                raise SpecInvalid(
+                    f"unknown verifier override {key!r}; known: mode, timeout_sec, environment, VARIABLES",
+                    detail={"key": key},
+                )
+        limit = timeout_sec if timeout_sec is not None else known.get("timeout_sec")
+        if limit is not None and not (isinstance(limit, int | float) and limit > 0):
+            raise SpecInvalid(f"timeout_sec must be a positive number, not {limit!r}", detail={"key": "timeout_sec"})
+        return cls(mode or known.get("mode"), limit, variables)
+
+
+@dataclass
+class Session:
+    """One environment: what does not change from episode to episode.
+
+    Attributes:
+        task_key: the task's folder name, else its id; None without a task.
+        redactor: scrubs secrets and passwords from everything that is written.
+        world_is_up: ``start`` was entered and ``stop`` has not returned since.
+        warnings: what was tolerated or cannot be enforced.
+    """
+
+    env_spec: EnvSpec
+    task_spec: TaskSpec | None
+    task_key: str | None
+    env_root: Path | None
+    task_root: Path | None
+    runner: BaseRunner
+    runner_name: str
+    fast_io: bool
+    strict_hooks: bool
+    pacing: Pacing
+    redactor: Redactor
+    limits: Limits
+    roles: RoleSplitter | None = None
+    overrides: VerifierOverrides = field(default_factory=VerifierOverrides)
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    warnings: list[str] = field(default_factory=list)
+    reporter: Any = None
+    world_is_up: bool = False
+
+    def report(self, event: str, **facts: Any) -> None:
+        """Tell the reporter, if there is a callable one."""
+        if callable(self.reporter):
+            self.reporter(event, **facts)
+
+    def warn(self, text: str) -> str:
+        """Keep a warning for the caller, scrubbed, once; returns it."""
+        text = self.redactor.text(text)
+        if text not in self.warnings:
+            self.warnings.append(text)
+        self.report("warning", message=text)
+        return text
+
+    def secret_values(self) -> list[str]:
+        """Return every value that must not be written anywhere."""
+        return secret_values(self.env_spec)
+
+
+def secret_values(spec: EnvSpec) -> list[str]:
+    """Return the secrets that were attached to a spec.
+
+    Account passwords are guest conventions that everybody knows (``password123``): scrubbing them from text would hide
+    ordinary words, and they are never written by themselves (``public_dict``).
+    """
+    return [value for value in spec.security.resolved_env.values() if value]

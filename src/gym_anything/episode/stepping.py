@@ -1,0 +1,168 @@
+"""One step: parse everything, do it in order with the right waits, observe, see whether the episode is over."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym_anything.actions.model import (
+    Action,
+    InputAction,
+    PassthroughAction,
+    ScreenshotAction,
+    SettleAction,
+    WaitAction,
+)
+from gym_anything.actions.parse import parse_actions
+from gym_anything.episode.episode import Episode
+from gym_anything.episode.limits import COMPLETED
+from gym_anything.episode.observing import observe
+from gym_anything.episode.pacing import let_time_pass
+from gym_anything.episode.session import Session
+from gym_anything.errors import ActionError, GymAnythingError
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    """What ``env.step`` was asked."""
+
+    actions: Any
+    gap_s: float
+    mark_done: bool
+    capture_observation: bool
+    settle_after_actions: bool
+    metadata: Mapping[str, Any] | None
+
+
+@dataclass
+class StepResult:
+    """What a step did, before the episode's end is dealt with."""
+
+    observation: dict[str, Any] = field(default_factory=dict)
+    info: dict[str, Any] = field(default_factory=dict)
+    end_reason: str | None = None
+
+
+def run_step(session: Session, episode: Episode, request: StepRequest) -> StepResult:
+    """Do one step.
+
+    Raises: ActionError before anything was done; whatever the world raises for an action it refuses or cannot deliver
+        (the step counts, and the trajectory says so); WorldLost, Aborted.
+    """
+    if isinstance(request.gap_s, bool) or not isinstance(request.gap_s, int | float) or not request.gap_s >= 0:
+        raise ActionError(f"wait_between_actions must be a number of seconds, not {request.gap_s!r}")
+    raws, actions = _parse(session, request.actions)
+    episode.steps += 1
+    began = time.perf_counter()
+    results: list[dict[str, Any]] = []
+    try:
+        had_input = _do_all(session, episode, raws, actions, request.gap_s, results)
+        did = time.perf_counter()
+        _pace(session, had_input=had_input, settle=request.settle_after_actions)
+        paced = time.perf_counter()
+        observation = observe(session, episode, is_step=True) if request.capture_observation else {}
+    except GymAnythingError as error:
+        episode.folder.append("step", {**_record(episode, raws, request), "error": error.to_wire()})
+        raise
+    seen = time.perf_counter()
+    timings = {
+        "actions_s": round(did - began, 6),
+        "pacing_s": round(paced - did, 6),
+        "observation_s": round(seen - paced, 6),
+        "step_s": round(seen - began, 6),
+    }
+    info = _info(episode, results, observation, timings)
+    reason = COMPLETED if request.mark_done else None
+    reason = reason or session.limits.reason_to_end(steps=episode.steps, elapsed_s=episode.elapsed_s())
+    frame = episode.step_frames[-1].name if observation and episode.step_frames else None
+    episode.folder.append(
+        "step", {**_record(episode, raws, request), "frame": frame, "action_results": results, "timings": timings}
+    )
+    return StepResult(observation, info, reason)
+
+
+def _parse(session: Session, given: Any) -> tuple[list[Any], list[Action]]:
+    given = [] if given is None else given
+    raws: list[Any] = [given] if isinstance(given, Mapping) else given
+    screen = session.runner.screen_size()
+    roles = copy.copy(session.roles)
+    if roles is not None:
+        raws = roles.split(raws)
+    actions = parse_actions(raws, screen=screen)
+    session.roles = roles  # the turn advances with a step that is well-formed
+    return list(raws), actions
+
+
+def _do_all(
+    session: Session,
+    episode: Episode,
+    raws: list[Any],
+    actions: list[Action],
+    gap_s: float,
+    results: list[dict[str, Any]],
+) -> bool:
+    """Do the actions in order; returns whether there was input among them."""
+    gap = session.pacing.gap_s(gap_s)
+    had_input = False
+    for index, (raw, action) in enumerate(zip(raws, actions, strict=True)):
+        if index:
+            let_time_pass(session.runner, gap, "the gap between actions")
+        had_input = had_input or isinstance(action, InputAction | PassthroughAction)
+        result = _do_one(session, episode, raw, action)
+        if result is not None:
+            results.append(result)
+    return had_input
+
+
+def _do_one(session: Session, episode: Episode, raw: Any, action: Action) -> dict[str, Any] | None:
+    if isinstance(action, InputAction):
+        output = session.runner.inject_action(raw)
+        return None if output is None else {"action": "other", "output": output}
+    if isinstance(action, WaitAction):
+        left = session.limits.remaining_s(episode.elapsed_s())
+        seconds = min(action.seconds, left)
+        said = let_time_pass(session.runner, seconds, "a wait action")
+        output = said if said is not None else f"waited {seconds:g} s"
+        return {"action": "wait", "output": output}
+    if isinstance(action, ScreenshotAction):
+        return {"action": "screenshot", "output": None}
+    if isinstance(action, SettleAction):
+        rest = session.runner.settle(action.quiet_ms, action.max_ms)
+        return {"action": "settle", "output": {"settled": rest.settled, "waited_ms": round(rest.waited_ms, 3)}}
+    return {"action": "other", "output": session.runner.inject_action(raw)}
+
+
+def _pace(session: Session, *, had_input: bool, settle: bool) -> None:
+    pacing = session.pacing
+    if had_input and settle:
+        let_time_pass(session.runner, pacing.after_input_s, "the settle after input")
+    let_time_pass(session.runner, pacing.step_cycle_s, "the step cycle")
+
+
+def _info(
+    episode: Episode, results: list[dict[str, Any]], observation: dict[str, Any], timings: dict[str, float]
+) -> dict[str, Any]:
+    info: dict[str, Any] = {"step": episode.steps, "timings": timings}
+    screen = observation.get("screen")
+    for result in results:
+        if result["action"] == "screenshot" and isinstance(screen, Mapping):
+            result["output"] = screen.get("path") or screen["image"]
+    if results:
+        info["action_result"] = results[-1]
+        if len(results) > 1:
+            info["action_results"] = results
+    if episode.observation_errors:
+        info["observation_errors"] = dict(episode.observation_errors)
+    if episode.failed_setup:
+        info["setup_failed"] = [failed.stage for failed in episode.failed_setup]
+    return info
+
+
+def _record(episode: Episode, raws: list[Any], request: StepRequest) -> dict[str, Any]:
+    record: dict[str, Any] = {"step": episode.steps, "actions": raws, "mark_done": request.mark_done}
+    if request.metadata:
+        record["metadata"] = dict(request.metadata)
+    return record
