@@ -75,7 +75,6 @@ def _private_range() -> IdRange:
         except OSError:
             lock.close()
             continue
-        lock.set_inheritable(True)
         base = _FIRST_BASE + slot * COUNT
         return IdRange(base, base, COUNT, "root", lock)
     raise OSError(f"all {_SLOTS} private id ranges are taken")

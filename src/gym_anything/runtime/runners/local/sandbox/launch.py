@@ -35,6 +35,8 @@ class Refusal(Exception):
 def main(argv: list[str]) -> int:
     """Build, report, wait."""
     plan_path, ready_fd, token_fd = argv[0], int(argv[1]), int(argv[2])
+    for fd in (ready_fd, token_fd):
+        os.set_inheritable(fd, False)
     with open(plan_path) as file:
         plan: SandboxPlan = json.load(file)
     try:

@@ -1,0 +1,188 @@
+"""Resource limits of one world by the kernel's control groups, version 1 or 2, where this host lets us make some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.labels import Label
+from gym_anything._util.waiting import wait_until
+
+PREFIX = "gym-anything."
+MAX_PROCESSES = 4096
+"""Processes and threads of one world: a browser with many tabs has some hundreds, a fork bomb has no end."""
+_PERIOD_US = 100_000
+_REMOVE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one world may use at most; None means no limit."""
+
+    cpu: float | None = None
+    memory_bytes: int | None = None
+    processes: int = MAX_PROCESSES
+
+    def wanted(self) -> dict[str, float | int]:
+        """Return controller -> limit of those that are set."""
+        found = {"cpu": self.cpu, "memory": self.memory_bytes, "pids": self.processes}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass
+class ControlGroups:
+    """The groups of one world: empty folders of the cgroup file system, which outlive a killed owner."""
+
+    folders: list[Path] = field(default_factory=list)
+    unenforced: dict[str, str] = field(default_factory=dict)
+    """Controller -> why it has no limit."""
+
+    @classmethod
+    def create(cls, label: Label, limits: Limits) -> ControlGroups:
+        """Make groups with these limits; what the host refuses is noted, not raised."""
+        groups = cls()
+        name = group_name(label)
+        unified = _unified_parent()
+        for controller, value in limits.wanted().items():
+            parent = _parent_of(controller)
+            if parent is None and unified is not None and _offers(unified, controller):
+                parent = unified
+            if parent is None:
+                groups.unenforced[controller] = f"this host offers no control group for {controller}"
+                continue
+            try:
+                groups._limit(parent / name, controller, value)
+            except OSError as error:
+                groups.unenforced[controller] = f"no control group below {parent}: {error.strerror}"
+        return groups
+
+    def _limit(self, folder: Path, controller: str, value: float | int) -> None:
+        if folder not in self.folders:
+            folder.mkdir()
+            self.folders.append(folder)
+        version_2 = (folder / "cgroup.controllers").exists()
+        for name, text in _settings(controller, value, version_2=version_2):
+            (folder / name).write_text(text)
+
+    @property
+    def procs_files(self) -> list[str]:
+        """The files a process joins by writing ``0``."""
+        return [str(folder / "cgroup.procs") for folder in self.folders]
+
+    def memory_kills(self) -> int:
+        """Return how many programs of this world the kernel has killed because its memory was used up."""
+        for folder in self.folders:
+            for name in ("memory.events", "memory.oom_control"):
+                for line in _lines(folder / name):
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        return 0
+
+    def remove(self) -> None:
+        """Remove the groups, which must be empty of processes by now; a short delay of the kernel is waited for."""
+        while self.folders:
+            remove_group(self.folders.pop())
+
+
+def group_name(label: Label) -> str:
+    """Return the name of a world's groups: its label, so that orphans can be told."""
+    return PREFIX + str(label).replace("/", ".")
+
+
+def label_of(group: str) -> Label | None:
+    """Read back ``group_name``."""
+    return Label.parse(group.removeprefix(PREFIX).replace(".", "/")) if group.startswith(PREFIX) else None
+
+
+def all_groups() -> list[Path]:
+    """Return every group of ours below where this process may make them."""
+    parents = {_parent_of("memory"), _parent_of("cpu"), _parent_of("pids"), _unified_parent()} - {None}
+    return [path for parent in parents if parent is not None for path in sorted(parent.glob(f"{PREFIX}*"))]
+
+
+def remove_group(folder: Path) -> None:
+    """Remove one group; processes that are just being reaped hold it for some milliseconds.
+
+    Raises: DeadlineExceeded when something still lives in it.
+    """
+
+    def removed() -> bool:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    wait_until(removed, deadline=Deadline.after(_REMOVE_S), awaited=f"the end of control group {folder.name}")
+
+
+def _settings(controller: str, value: float | int, *, version_2: bool) -> list[tuple[str, str]]:
+    if controller == "cpu":
+        quota = int(value * _PERIOD_US)
+        if version_2:
+            return [("cpu.max", f"{quota} {_PERIOD_US}")]
+        return [("cpu.cfs_period_us", str(_PERIOD_US)), ("cpu.cfs_quota_us", str(quota))]
+    if controller == "memory":
+        return [("memory.max" if version_2 else "memory.limit_in_bytes", str(int(value)))]
+    return [("pids.max", str(int(value)))]
+
+
+def _own_groups() -> dict[str, str]:
+    """Return controller (``""`` for version 2) -> path of the group this process is in."""
+    found = {}
+    for line in _lines(Path("/proc/self/cgroup")):
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            found[controller.removeprefix("name=")] = path
+    return found
+
+
+def _mounts() -> list[tuple[str, Path, list[str]]]:
+    """Return (type, mount point, options) of every cgroup file system in sight."""
+    rows = [line.split() for line in _lines(Path("/proc/self/mounts"))]
+    return [(row[2], Path(row[1]), row[3].split(",")) for row in rows if len(row) > 3 and row[2].startswith("cgroup")]
+
+
+def _parent_of(controller: str) -> Path | None:
+    """Return the version 1 folder in which a group for this controller may be made."""
+    mount = next((place for kind, place, options in _mounts() if kind == "cgroup" and controller in options), None)
+    if mount is None:
+        return None
+    own = mount / _own_groups().get(controller, "/").lstrip("/")
+    return own if own.is_dir() else mount
+
+
+def _unified_parent() -> Path | None:
+    """Return the version 2 folder in which groups may be made: our own, or the root where ours has processes."""
+    mount = next((place for kind, place, _ in _mounts() if kind == "cgroup2"), None)
+    if mount is None:
+        return None
+    own = mount / _own_groups().get("", "/").lstrip("/")
+    for parent in (own, own.parent, mount):
+        if parent.is_dir() and (parent == mount or mount in parent.parents) and _offers(parent, "memory"):
+            return parent
+    return mount
+
+
+def _offers(parent: Path, controller: str) -> bool:
+    """Tell whether groups below ``parent`` get this controller; switch it on where we may."""
+    control = parent / "cgroup.subtree_control"
+    if controller in " ".join(_lines(control)).split():
+        return True
+    if controller not in " ".join(_lines(parent / "cgroup.controllers")).split():
+        return False
+    try:
+        control.write_text(f"+{controller}")
+    except OSError:
+        return False  # processes live in this group itself, or it is not ours
+    return True
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
