@@ -27,7 +27,7 @@ The tree::
     ├─ WorldError                WorldStartFailed · BootTimedOut · WorldLost · ObservationError · CaptureFailed · FrameStale
     │                            InputNotDelivered · InputDeliveryUnknown · ActionUnsupported · GuestCommandFailed
     │                            GuestFileNotFound · CheckpointMissing · CheckpointStale · CheckpointLocked · CheckpointUnsupported
-    ├─ AgentError  VerifierError (VlmNotConfigured)  BenchmarkError
+    ├─ AgentError (AgentTimedOut)  VerifierError (VlmNotConfigured)  BenchmarkError
     ├─ PoolError                 AdmissionRefused · NoReplica · ReplicaFailed
     └─ RemoteError               Unauthorized · Unreachable · VersionSkew · SessionLost · BadWire · UnknownRemoteError
 """
@@ -348,6 +348,12 @@ class AgentError(GymAnythingError):
 
     code = "agent-error"
     blame: Blame = "policy"
+
+
+class AgentTimedOut(AgentError, TimeoutError):
+    """A call of the agent did not return in time; it was left behind."""
+
+    code = "agent-timed-out"
 
 
 class VerifierError(GymAnythingError):

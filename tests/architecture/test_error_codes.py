@@ -44,6 +44,7 @@ STABLE_CODES = {
     "checkpoint-locked",
     "checkpoint-unsupported",
     "agent-error",
+    "agent-timed-out",
     "verifier-error",
     "vlm-not-configured",
     "benchmark-error",
