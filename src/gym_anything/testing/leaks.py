@@ -47,16 +47,16 @@ class LeakCheck:
     """Compares before and after. Use it as a context manager, or ``begin`` and ``end``."""
 
     def __init__(
-        self, *, grace_s: float = GRACE_S, extra: Mapping[str, Probe] | None = None, own_temp: bool = True
+        self, *, grace_s: float | None = None, extra: Mapping[str, Probe] | None = None, own_temp: bool = True
     ) -> None:
         """Choose what to look at.
 
         Args:
-            grace_s: how long things may take to end by themselves.
+            grace_s: how long things may take to end by themselves; ``GRACE_S`` when None.
             extra: further probes by kind, each returning the names of what exists now: containers, cloud objects.
             own_temp: give the process a temporary folder of its own meanwhile, which must be empty in the end.
         """
-        self._grace_s = grace_s
+        self._grace_s = GRACE_S if grace_s is None else grace_s
         self._probes: dict[str, Probe] = {**PROBES, **(extra or {})}
         self._own_temp = own_temp
         self._temp: _OwnTemp | None = None

@@ -75,6 +75,7 @@ class LifecycleChecks(ConformanceCase):
     def test_a_stopped_world_shows_no_old_frames(self) -> None:
         runner = self.fresh()
         self.needs(runner.has_screen(), "this world has no screen")
+        self.bounded(runner.capture_frame)
         self.bounded(runner.stop, STOP_LIMIT_S)
         try:
             frame = self.bounded(runner.capture_frame)
