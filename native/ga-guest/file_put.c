@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,13 @@ static int copy_all(int in_fd, int out_fd, uint64_t *copied) {
 static int give_away(int fd, const struct account *account, uint32_t mode) {
     if (fchown(fd, account->uid, account->gid)) return errno;
     return fchmod(fd, mode & 07777) ? errno : 0;
+}
+
+static char *unfinished; /* what a cancelled put must not leave behind */
+
+static void clean_up(int number) {
+    if (unfinished) unlink(unfinished);
+    _exit(128 + number);
 }
 
 /* A name beside `path` that does not exist yet; *fd is open on it. */
@@ -73,6 +81,8 @@ static _Noreturn void replace(const char *path, const struct ga_PUT *message, co
     uint64_t copied = 0;
     int fd = -1;
     char *beside = make_beside(path, &fd);
+    unfinished = beside;
+    signal(SIGTERM, clean_up);
     if (fd < 0) file_failed(status_fd, errno, "cannot write", path);
     int error = copy_all(in_fd, fd, &copied);
     if (!error) error = give_away(fd, account, message->mode);

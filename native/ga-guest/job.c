@@ -97,7 +97,7 @@ void job_cancel(struct job *job, uint32_t flag) {
     if (job->ended || job->give_up_ns || job->kind == JOB_SPAWN) return;
     job->exited_flags |= flag;
     job->give_up_ns = clock_ns() + GIVE_UP_NS;
-    kill(job->worker, job->kind == JOB_EXEC ? SIGTERM : SIGKILL);
+    kill(job->worker, SIGTERM); /* a keeper kills the tree, a file worker cleans up */
     if (job->kind != JOB_FILE) return;
     bool late = flag & GA_EXITED_TIMED_OUT;
     job->failed = true;

@@ -163,7 +163,7 @@ struct job *job_start_file(struct connection *owner, uint32_t channel, uint64_t 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_NAME, "ga-files");
     int kept[3] = {ends.fds[0], ends.fds[1], ends.status_fd};
     fd_close_others(kept, 3);

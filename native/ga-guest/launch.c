@@ -63,13 +63,15 @@ static void take_terminal(const struct account *account) {
     }
 }
 
-static void enter_folder(const struct launch *launch, const struct account *account) {
-    if (launch->cwd.size) {
-        char *path = ga_string_of(launch->cwd);
-        if (chdir(path)) fail(errno, "cannot enter the folder", path);
-    } else if (chdir(account->home) && chdir("/")) {
-        fail(errno, "cannot enter the folder", "/");
-    }
+/* A folder that was named is entered with our own rights, as sudo does; the home with those of the user. */
+static void enter_named_folder(const struct launch *launch) {
+    if (!launch->cwd.size) return;
+    char *path = ga_string_of(launch->cwd);
+    if (chdir(path)) fail(errno, "cannot enter the folder", path);
+}
+
+static void enter_home(const struct account *account) {
+    if (chdir(account->home) && chdir("/")) fail(errno, "cannot enter the folder", "/");
 }
 
 _Noreturn void launch_child(const struct launch *launch, int status_fd) {
@@ -86,9 +88,10 @@ _Noreturn void launch_child(const struct launch *launch, int status_fd) {
     fd_close_others(&child_status_fd, 1);
     take_terminal(&account);
     umask(022);
+    enter_named_folder(launch);
     int error = account_become(&account);
     if (error) fail(error, "cannot become the user", user);
-    enter_folder(launch, &account);
+    if (!launch->cwd.size) enter_home(&account);
     environ = environment_for(&account, launch->env, launch->exact_env);
     reset_signals();
     execvp(argv[0], argv);
