@@ -39,7 +39,8 @@ def plain_copy(value: Any, *, path: str = "", depth: int = 0) -> Any:
 
 def join(path: str, key: object) -> str:
     """Return the key path of ``key`` inside ``path``: ``hooks.pre_start``."""
-    return f"{path}.{key}" if path else str(key)
+    word = str(key) if str(key).isprintable() else ascii(key)
+    return f"{path}.{word}" if path else word
 
 
 def kind_of(value: Any) -> str:

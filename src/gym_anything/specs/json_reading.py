@@ -18,7 +18,7 @@ _FIXES = (
     ("Expecting property name", "keys go in double quotes; no comma after the last one; no comments"),
     (
         "Expecting ',' delimiter",
-        'a comma or closing bracket is missing before this place, or a quote inside text is not \\\\"',
+        'a comma or closing bracket is missing before this place, or a quote inside text is not \\"',
     ),
     ("Expecting ':' delimiter", "put a colon between key and value"),
 )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gym_anything.specs.document import kind_of, plain_copy
+from gym_anything.specs.document import join, kind_of, plain_copy
 from gym_anything.specs.near_miss import suggestion
 from gym_anything.specs.problem import Problem, spec_invalid
 
@@ -58,7 +58,7 @@ def key_path(loc: tuple[int | str, ...]) -> str:
     """Return ``mounts[2].mode`` for ``("mounts", 2, "mode")``."""
     path = ""
     for part in loc:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+        path = f"{path}[{part}]" if isinstance(part, int) else join(path, part)
     return path
 
 

@@ -22,8 +22,9 @@ MAX_NODES = 200_000
 _MERGE = "<<"
 _BOOLEANS = {w: w in ("yes", "true", "on") for w in ("yes", "no", "true", "false", "on", "off")}
 _NULLS = {"", "~", "null", "Null", "NULL"}
-_INTEGER = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)")
-_FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*|[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
+# As PyYAML's resolver has them (a float needs its point, an exponent its sign), without base 60.
+_INTEGER = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]+|0|[1-9][0-9_]*)")
+_FLOAT = re.compile(r"(?:[-+]?[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
@@ -35,6 +36,7 @@ class _Open:
     container: dict[str, Any] | list[Any]
     anchor: str | None
     key: str | None = None
+    merging: bool = False
     merged: list[dict[str, Any]] = field(default_factory=list)
 
     def child_path(self) -> str:
@@ -117,7 +119,8 @@ class _Builder:
         if plain and word != _MERGE and not isinstance(_value(word, top.path, line), str):
             raise Problem(join(top.path, word), f"is a key that YAML does not read as text (line {line})", "quote it")
         assert isinstance(top.container, dict)
-        if word in top.container:
+        top.merging = plain and word == _MERGE
+        if word in top.container or (top.merging and top.merged):
             raise Problem(join(top.path, word), f"is there twice (line {line})", "keep one of the two")
         top.key = word
 
@@ -142,7 +145,7 @@ class _Builder:
         top = self._stack[-1]
         if isinstance(top.container, list):
             top.container.append(value)
-        elif top.key == _MERGE:
+        elif top.merging:
             top.merged += _merge_sources(value, top.path)
             top.key = None
         else:
@@ -211,7 +214,7 @@ def _value(word: str, path: str, line: int) -> Any:
         return word
     if _INTEGER.fullmatch(word):
         return _integer(word)
-    if _FLOAT.fullmatch(word) and not word.lstrip("+-").replace("_", "").isdigit():
+    if _FLOAT.fullmatch(word):
         return _float(word)
     return word
 
@@ -221,7 +224,7 @@ def _integer(word: str) -> int | str:
     sign = -1 if digits.startswith("-") else 1
     digits = digits.lstrip("+-")
     try:
-        if digits.startswith(("0x", "0b", "0o")):
+        if digits.startswith(("0x", "0b")):
             return sign * int(digits, 0)
         return sign * int(digits, 8 if len(digits) > 1 and digits.startswith("0") else 10)
     except ValueError:
