@@ -1,0 +1,82 @@
+"""What became of one episode: the content of ``info.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.episode.outcome import Outcome
+from gym_anything.errors import BenchmarkError, Blame
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRecord:
+    """The result of one episode.
+
+    Attributes:
+        request: what was asked (secrets masked).
+        outcome: passed, failed or broken.
+        reason: why it ended: ``max_steps``, ``timeout``, ``Agent Completed`` …; None when it never began.
+        steps: calls of ``env.step`` with the agent's turns.
+        reward: of the last step.
+        verifier: the judge's report; None when nothing was judged.
+        runner: the world that was used.
+        started_at, finished_at: UTC, ISO 8601.
+        duration_s: wall-clock seconds from start to verdict.
+        timings: seconds of each phase.
+        episode_dir: the artifacts, relative to the run's folder; None when there are none.
+        task_digest: content of the task's folder.
+        agent_saw_task_root: the agent was given the task's folder.
+        agent_result: what an autonomous agent returned.
+        interrupted: somebody stopped the episode before it was over.
+        warnings: what was tolerated, not enforced, or went wrong without deciding anything.
+    """
+
+    request: Mapping[str, Any]
+    outcome: Outcome
+    reason: str | None = None
+    steps: int = 0
+    reward: float = 0.0
+    verifier: Mapping[str, Any] | None = None
+    runner: str | None = None
+    started_at: str = ""
+    finished_at: str = ""
+    duration_s: float = 0.0
+    timings: Mapping[str, float] = field(default_factory=dict)
+    episode_dir: str | None = None
+    task_digest: str | None = None
+    agent_saw_task_root: bool = False
+    agent_result: Any = None
+    interrupted: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def broken(
+        cls, request: EpisodeRequest, blame: Blame, story: str, detail: Mapping[str, Any] | None = None, **more: Any
+    ) -> EpisodeRecord:
+        """Return the record of an episode that says nothing about the agent."""
+        return cls(request.public(), Outcome.broken(blame, story, detail), **more)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        data["outcome"] = self.outcome.as_dict()
+        return {"schema": SCHEMA, **data, "request": dict(self.request), "warnings": list(self.warnings)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> EpisodeRecord:
+        """Rebuild from ``to_dict``; fields of a newer version are left out.
+
+        Raises: BenchmarkError when it is no such record.
+        """
+        try:
+            known = {name: data[name] for name in cls.__slots__ if name in data}
+            known["outcome"] = Outcome.from_dict(data["outcome"])
+            known["warnings"] = tuple(data.get("warnings") or ())
+            return cls(**known)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BenchmarkError(f"this is no episode record: {type(error).__name__}: {error}") from error

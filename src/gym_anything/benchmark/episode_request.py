@@ -1,0 +1,111 @@
+"""What one episode of a benchmark is asked to be: plain data that travels to whoever plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from gym_anything.errors import BadWire
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRequest:
+    """One episode to play.
+
+    Attributes:
+        env_dir: absolute folder of the environment.
+        task: the task's folder name.
+        env: the environment's folder name.
+        benchmark: its name, for reports; empty when the environment stands alone.
+        split, surface: where the task came from, for reports.
+        agent: key or locator.
+        agent_args: the agent's own settings; may hold secrets, so only ``public`` is ever written down.
+        model: name of the model or agent variant; the results folder of that name.
+        seed: what the world's randomness follows; None is free.
+        attempt: 0 for the first run of this task with this seed, then 1, 2 …
+        max_steps, time_limit_s: limits of the episode; None takes the task's own.
+        deadline_s: hard bound on everything from start to clean-up, watched from outside; None: only the bounds of each
+            phase.
+        runner: key or locator of the world; None lets the environment and this machine decide.
+        fast_io, pacing, use_cache, cache_level, use_savevm, strict_hooks: as for ``from_config`` and ``reset``.
+        overrides: laid over the environment's file.
+        verbose, debug: told to the agent.
+    """
+
+    env_dir: str
+    task: str
+    env: str
+    benchmark: str = ""
+    split: str = "all"
+    surface: str = "raw"
+    agent: str = "noop"
+    agent_args: Mapping[str, Any] = field(default_factory=dict)
+    model: str = "noop"
+    seed: int | None = None
+    attempt: int = 0
+    max_steps: int | None = None
+    time_limit_s: float | None = None
+    deadline_s: float | None = None
+    runner: str | None = None
+    fast_io: bool = False
+    pacing: str | None = None
+    use_cache: bool = False
+    cache_level: str = "default"
+    use_savevm: bool = False
+    strict_hooks: bool = False
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    verbose: bool = False
+    debug: bool = False
+
+    @property
+    def task_root(self) -> Path:
+        """The task's folder."""
+        return Path(self.env_dir) / "tasks" / self.task
+
+    @property
+    def label(self) -> str:
+        """Short name for people: ``env/task`` and the attempt when there are several."""
+        return f"{self.env}/{self.task}" + (f" #{self.attempt + 1}" if self.attempt else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-serialisable data for ``from_dict``; may hold secrets."""
+        return {**asdict(self), "agent_args": dict(self.agent_args), "overrides": dict(self.overrides)}
+
+    def public(self) -> dict[str, Any]:
+        """Return what results may show: agent arguments that look like secrets are masked."""
+        return {**self.to_dict(), "agent_args": masked(self.agent_args)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> EpisodeRequest:
+        """Rebuild from ``to_dict``. Raises: BadWire for missing or unknown fields."""
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(data) - known)
+        if unknown:
+            raise BadWire(f"an episode request has no field {unknown[0]!r}")
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise BadWire(f"an episode request is incomplete: {error}") from error
+
+
+_SECRET_WORDS = ("key", "token", "secret", "password", "passwd", "credential", "authorization")
+
+
+def looks_secret(name: str) -> bool:
+    """Tell whether an argument of this name is likely to hold a secret (``api_key``, ``hf_token`` …)."""
+    words = name.lower().replace("-", "_").split("_")
+    return any(word in words or name.lower().endswith(word) for word in _SECRET_WORDS)
+
+
+def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return agent arguments with values that look like secrets replaced, on every level."""
+    return {
+        key: "[secret]"
+        if looks_secret(str(key)) and isinstance(value, str)
+        else masked(value)
+        if isinstance(value, Mapping)
+        else value
+        for key, value in arguments.items()
+    }

@@ -1,0 +1,270 @@
+"""One episode from nothing to its record: make the world, let the agent play, judge, clean up.
+
+``play_episode`` is for the process that the episode may have to itself; ``worker.py`` is that process. It never raises
+for what goes wrong with an episode: a broken episode is a record with blame and story.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gym_anything._util.deadline import Deadline
+from gym_anything.agents.registry import resolve_agent
+from gym_anything.benchmark import phases
+from gym_anything.benchmark.agent_loop import AgentLoop, LoopResult, Monitor
+from gym_anything.benchmark.agent_thread import AgentThread, EpisodeStop, StopRequested
+from gym_anything.benchmark.episode_record import EpisodeRecord
+from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.benchmark.phases import PhaseLimits, phase_limits
+from gym_anything.benchmark.plan import digest_or_none
+from gym_anything.episode.factory import from_config
+from gym_anything.episode.hooks import HOOK_TIMEOUT
+from gym_anything.episode.outcome import Outcome
+from gym_anything.errors import AgentTimedOut
+
+MakeEnv = Callable[[EpisodeRequest, Path], Any]
+
+
+def make_env(request: EpisodeRequest, run_dir: Path) -> Any:
+    """Make the environment of a request; its episode folder will lie in ``run_dir``. Starts nothing."""
+    recording = {**dict(request.overrides.get("recording") or {}), "output_dir": str(run_dir)}
+    return from_config(
+        request.env_dir,
+        request.task,
+        {**request.overrides, "recording": recording},
+        fast_io=request.fast_io,
+        strict_hooks=request.strict_hooks,
+        runner=request.runner,
+        pacing=request.pacing,
+    )
+
+
+def play_episode(
+    request: EpisodeRequest,
+    run_dir: Path,
+    monitor: Monitor,
+    *,
+    stop: EpisodeStop | None = None,
+    on_record: Callable[[EpisodeRecord], None] = lambda _record: None,
+    make: MakeEnv = make_env,
+) -> EpisodeRecord:
+    """Play one episode.
+
+    Args:
+        run_dir: an existing folder for the artifacts.
+        monitor: told about every phase.
+        stop: set it to end the episode at the next chance; it is then judged as it stands.
+        on_record: called with the record once the verdict is there, before the world is stopped: whoever must end this
+            process because the world does not stop has the result already.
+        make: makes the environment.
+    Raises: KeyboardInterrupt, after everything was cleaned up. Nothing else that an episode can do wrong.
+    """
+    return _Player(request, run_dir, monitor, stop or EpisodeStop(), on_record).play(make)
+
+
+@dataclass
+class _Player:
+    request: EpisodeRequest
+    run_dir: Path
+    monitor: Monitor
+    stop: EpisodeStop
+    on_record: Callable[[EpisodeRecord], None]
+    doing: str = phases.LOAD
+    timings: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+    began_at: str = field(default_factory=lambda: _utc())
+
+    def play(self, make: MakeEnv) -> EpisodeRecord:
+        self.facts["task_digest"] = digest_or_none(self.request)
+        thread = AgentThread(self.stop)
+        record: EpisodeRecord | None = None
+        try:
+            self._begin(phases.LOAD, phases.LOAD_S)
+            agent = self._make_agent(thread)
+            env = make(self.request, self.run_dir)
+            try:
+                record = self._play(env, agent, thread)
+                self.on_record(record)
+            finally:
+                self._begin(phases.CLOSE, phases.CLOSE_S)
+                env.close()
+        except Exception as error:  # noqa: BLE001 - the boundary of an episode: what broke it is its result
+            if record is None:
+                record = self._broken(error)
+            else:
+                record = replace(record, warnings=(*record.warnings, f"while {phases.DOING[self.doing]}: {error}"))
+            self.on_record(record)
+        finally:
+            thread.end()
+        return record
+
+    def _play(self, env: Any, agent: Any, thread: AgentThread) -> EpisodeRecord:
+        request = self.request
+        env.set_episode_limits(max_steps=request.max_steps, timeout_sec=request.time_limit_s)
+        limits = phase_limits(env.env_spec, env.task_spec, hook_timeout_s=HOOK_TIMEOUT.get(), episode_s=env.timeout_sec)
+        self.facts["runner"] = env.runner_name
+        self._begin(phases.RESET, limits.reset_s)
+        try:
+            obs = env.reset(
+                seed=request.seed,
+                use_cache=request.use_cache,
+                cache_level=request.cache_level,
+                use_savevm=request.use_savevm,
+            )
+            result = self._let_play(env, agent, thread, limits, obs)
+            self._finish_agent(agent, thread, result.info)
+            return self._record(result, env)
+        except BaseException as error:
+            self._keep_artifacts(env)
+            env.__exit__(type(error), error, error.__traceback__)  # ends the episode without a verdict
+            raise
+
+    def _let_play(
+        self, env: Any, agent: Any, thread: AgentThread, limits: PhaseLimits, obs: Mapping[str, Any]
+    ) -> LoopResult:
+        self._begin(phases.AGENT, limits.episode_s + phases.AGENT_GRACE_S)
+        prompt = env.task_spec.prompt if env.task_spec is not None else ""
+        context = _context(self.request, env, wants_task_root=getattr(agent, "wants_task_root", False))
+        self.facts["agent_saw_task_root"] = "task_root" in context
+        result = AgentLoop(env, agent, thread, _Watch(self), limits).run(
+            obs,
+            context,
+            task_description=prompt,
+            display_resolution=_resolution(env, obs),
+            save_path=str(env.episode_dir or self.run_dir),
+        )
+        if not result.is_done:
+            self._begin(phases.JUDGE, limits.judge_s)
+            _, reward, result.is_done, info = env.step([], mark_done=True)
+            result.info, result.reward = dict(info), float(reward)
+        return result
+
+    def _make_agent(self, thread: AgentThread) -> Any:
+        request = self.request
+        cls = resolve_agent(request.agent)
+        arguments = dict(request.agent_args)
+        return thread.call(
+            lambda: cls(agent_args=arguments, verbose=request.verbose, debug=request.debug),
+            doing="its construction",
+            deadline=Deadline.after(phases.LOAD_S),
+        )
+
+    def _finish_agent(self, agent: Any, thread: AgentThread, info: Mapping[str, Any]) -> None:
+        self._begin(phases.FINISH, phases.FINISH_S)
+        try:
+            thread.call(
+                lambda: agent.finish(info=dict(info)), doing="finish()", deadline=Deadline.after(phases.FINISH_S / 2)
+            )
+        except (AgentTimedOut, StopRequested):
+            self.warnings.append("the agent's finish() was not waited for")
+        except Exception as error:  # noqa: BLE001 - the boundary to the agent's code: the verdict is there and stays
+            self.warnings.append(f"the agent's finish() raised {type(error).__name__}: {error}")
+
+    def _record(self, result: LoopResult, env: Any) -> EpisodeRecord:
+        info = result.info
+        outcome = Outcome.from_dict(info["outcome"]) if info.get("outcome") else _undecided(info)
+        interrupted = self.stop.is_set
+        reason = result.ended_by or info.get("reason")
+        self._keep_artifacts(env)
+        self.warnings += [*map(str, env.warnings), *result.warnings]
+        return self._finished(
+            outcome,
+            reason=reason,
+            steps=result.steps,
+            reward=result.reward,
+            verifier=info.get("verifier"),
+            agent_result=result.agent_result,
+            interrupted=interrupted,
+        )
+
+    def _broken(self, error: Exception) -> EpisodeRecord:
+        outcome = Outcome.from_error(error, default_blame=phases.BLAME[self.doing], doing=phases.DOING[self.doing])
+        return self._finished(outcome, reason="error", interrupted=self.stop.is_set)
+
+    def _finished(self, outcome: Outcome, **more: Any) -> EpisodeRecord:
+        self._close_phase()
+        return EpisodeRecord(
+            self.request.public(),
+            outcome,
+            started_at=self.began_at,
+            finished_at=_utc(),
+            duration_s=round(time.monotonic() - self.began, 3),
+            timings={name: round(seconds, 3) for name, seconds in self.timings.items()},
+            warnings=tuple(dict.fromkeys(self.warnings)),
+            **self.facts,
+            **more,
+        )
+
+    def _keep_artifacts(self, env: Any) -> None:
+        if env.episode_dir is not None:
+            folder = Path(env.episode_dir)
+            inside = folder.is_relative_to(self.run_dir)
+            self.facts["episode_dir"] = str(folder.relative_to(self.run_dir) if inside else folder)
+
+    # --- phases --------------------------------------------------------------------------------------------------
+
+    def _begin(self, name: str, limit_s: float) -> None:
+        self._close_phase()
+        self.doing = name
+        self.monitor.phase(name, limit_s)
+
+    def _close_phase(self) -> None:
+        now = time.monotonic()
+        since = self.timings.pop("_since", self.began)
+        self.timings[f"{self.doing}_s"] = self.timings.get(f"{self.doing}_s", 0.0) + now - since
+        self.timings["_since"] = now
+
+
+@dataclass
+class _Watch:
+    """Passes the loop's phases on to the player's book-keeping."""
+
+    player: _Player
+
+    def phase(self, name: str, limit_s: float) -> None:
+        self.player._begin(name, limit_s)
+
+    def stepped(self, steps: int, max_steps: int | None) -> None:
+        self.player.monitor.stepped(steps, max_steps)
+
+
+def _context(request: EpisodeRequest, env: Any, *, wants_task_root: bool) -> dict[str, Any]:
+    context = {
+        "env_id": env.env_spec.id,
+        "task_id": request.task,
+        "seed": request.seed,
+        "attempt": request.attempt,
+        "episode_dir": str(env.episode_dir) if env.episode_dir is not None else None,
+        "max_steps": env.max_steps,
+        "timeout_sec": env.timeout_sec,
+    }
+    if wants_task_root:
+        context["env_root"] = str(env.env_root) if env.env_root is not None else None
+        context["task_root"] = str(env.task_root) if env.task_root is not None else None
+    return context
+
+
+def _resolution(env: Any, obs: Mapping[str, Any]) -> tuple[int, int]:
+    size = env.runner.screen_size()
+    if size is None:
+        screen = obs.get("screen")
+        size = screen.get("resolution") if isinstance(screen, Mapping) else None
+    return (int(size[0]), int(size[1])) if size else (0, 0)
+
+
+def _undecided(info: Mapping[str, Any]) -> Outcome:
+    """The outcome of an episode that has no task to judge, or that was not completed."""
+    if info.get("verifier") is None and "outcome" in info:
+        return Outcome.broken("content", "there is no task, so there is nothing to judge")
+    return Outcome.broken("judge", "the environment completed the episode without an outcome")
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

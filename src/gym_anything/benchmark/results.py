@@ -1,0 +1,120 @@
+"""The results folder: ``<root>/<exp>/<model>/<env>/<task>/run_NNN/``.
+
+A run's folder is made before its episode starts, by ``mkdir``, so that two runs started in one second, by one process
+or two, never share one. ``info.json`` is written last and whole: a folder with it is a finished run, one without it was
+cut off and is repeated by ``--skip-existing``. Nothing is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gym_anything._util.atomic_write import write_json
+from gym_anything.benchmark.episode_record import EpisodeRecord
+from gym_anything.benchmark.episode_request import EpisodeRequest, masked
+from gym_anything.errors import BenchmarkError
+
+INFO_FILE = "info.json"
+_UNSAFE = re.compile(r"[^\w.+@=-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """One run folder that has an ``info.json``."""
+
+    path: Path
+    record: EpisodeRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsFolder:
+    """All runs of one experiment.
+
+    Attributes:
+        root: such as ``all_runs``.
+        exp: name of the experiment.
+    """
+
+    root: Path
+    exp: str
+
+    def task_dir(self, request: EpisodeRequest) -> Path:
+        """Return the folder of a task's runs."""
+        parts = (self.exp, request.model, request.env, request.task)
+        return self.root.joinpath(*map(folder_name, parts))
+
+    def new_run_dir(self, request: EpisodeRequest) -> Path:
+        """Make and return a new run's folder, empty and nobody else's."""
+        parent = self.task_dir(request)
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            taken = [int(name.name[4:]) for name in parent.glob("run_*") if name.name[4:].isdigit()]
+            number = max(taken, default=0)
+            while True:
+                number += 1
+                path = parent / f"run_{number:03d}"
+                try:
+                    path.mkdir()
+                except FileExistsError:
+                    continue  # somebody else was quicker
+                return path.absolute()
+        except OSError as error:
+            raise BenchmarkError(f"no run folder can be made in {parent}: {error.strerror}") from error
+
+    def finished(self, request: EpisodeRequest) -> list[FinishedRun]:
+        """Return the finished runs of a task, oldest first; folders without a readable ``info.json`` do not count."""
+        return list(finished_runs(self.task_dir(request), "run_*"))
+
+    def counting(self, request: EpisodeRequest, task_digest: str | None) -> list[FinishedRun]:
+        """Return the finished runs that count as done for a request.
+
+        Same agent, arguments, seed and limits, not broken (a broken run says nothing and is repeated), not interrupted,
+        and of the task's present content.
+        """
+        return [run for run in self.finished(request) if _counts(run.record, request, task_digest)]
+
+    def all_runs(self) -> list[FinishedRun]:
+        """Return every finished run of the experiment."""
+        return list(finished_runs(self.root / folder_name(self.exp), "*/*/*/run_*"))
+
+
+def finish_run(run_dir: Path, record: EpisodeRecord) -> Path:
+    """Write ``info.json``, which makes the run a finished one; returns its path.
+
+    Raises: BenchmarkError when the run has one already.
+    """
+    path = run_dir / INFO_FILE
+    if path.exists():
+        raise BenchmarkError(f"{path} exists already; finished results are never overwritten")
+    write_json(path, json.loads(json.dumps(record.to_dict(), default=str)), durable=True)
+    return path
+
+
+def finished_runs(folder: Path, pattern: str) -> Iterator[FinishedRun]:
+    """Yield the finished runs among the folders that a pattern below ``folder`` matches, in order of their path."""
+    for info in sorted(folder.glob(f"{pattern}/{INFO_FILE}")):
+        try:
+            yield FinishedRun(info.parent, EpisodeRecord.from_dict(json.loads(info.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, BenchmarkError):
+            continue  # not ours, or cut off by a full disk: then it is not finished
+
+
+def folder_name(name: str) -> str:
+    """Return a name that is safe as one folder: ``Qwen/Qwen3-VL`` becomes ``Qwen--Qwen3-VL``."""
+    safe = _UNSAFE.sub("_", name.replace("/", "--").replace(":", "--")).strip(".")
+    return safe[:120] or "unnamed"
+
+
+def _counts(record: EpisodeRecord, request: EpisodeRequest, task_digest: str | None) -> bool:
+    same = ("agent", "seed", "max_steps", "time_limit_s")
+    asked = {**request.public(), "agent_args": masked(request.agent_args)}
+    return (
+        not record.outcome.is_broken
+        and not record.interrupted
+        and all(record.request.get(key) == asked[key] for key in (*same, "agent_args"))
+        and (task_digest is None or record.task_digest in (None, task_digest))
+    )
