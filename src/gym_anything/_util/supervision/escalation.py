@@ -28,6 +28,10 @@ class Escalation:
         self.kill_at = min(self.kill_at, now + grace_s)
         self.next_look = now
 
+    def wait(self, now: float) -> None:
+        """Put the next look off: nothing can be done yet."""
+        self.next_look = min(now + FIRST_PASS_S, self.kill_at)
+
     def look(self, now: float, left: int) -> str | None:
         """Decide what to do now.
 

@@ -52,7 +52,8 @@ class Family:
 
     def signal(self, entry: Entry, signal_number: int) -> None:
         """Signal the program's whole tree as last looked at: its group in one go, who left the group one by one."""
-        process_tree.send_to_group(entry.pid, signal_number)
+        if not process_tree.send_to_group(entry.pid, signal_number) and entry.returncode is None:
+            os.kill(entry.pid, signal_number)  # it is still on its way to a group of its own
         for pid, (ticks, group) in entry.members.items():
             if group != entry.pid:
                 process_tree.send_to(pid, ticks, signal_number)

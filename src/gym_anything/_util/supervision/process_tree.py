@@ -84,12 +84,16 @@ def send_to(pid: int, start_ticks: int, signal_number: int) -> None:
         os.close(fd)
 
 
-def send_to_group(group: int, signal_number: int) -> None:
-    """Signal a process group whose leader we have not reaped, so that its number cannot be another's."""
+def send_to_group(group: int, signal_number: int) -> bool:
+    """Signal a process group whose leader we have not reaped, so that its number cannot be another's.
+
+    Tell whether it reached anybody.
+    """
     try:
         os.killpg(group, signal_number)
     except (ProcessLookupError, PermissionError):
-        pass  # only the unreaped leader is left in it
+        return False
+    return True
 
 
 def _all_pids() -> list[int]:

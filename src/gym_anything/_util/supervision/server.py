@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import _socket
+import errno
 import os
 import select
 import signal
+import sys
 import time
 
 from gym_anything._util.supervision import child, wire
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 ORPHANED_GRACE_S = 1.0
 """Grace for every program once the owner is gone: nobody reads what a slow farewell would write."""
 SWEEP_S = 0.005
-ESHUTDOWN = 108
 
 
 class Server:
@@ -100,6 +101,9 @@ class Server:
                 self._on_request(message, own)
             except OSError as error:
                 self._answer(message[0], None, (error.errno or 0, message[1]))
+            except Exception as error:  # noqa: BLE001 - the boundary: one bad request must not end everybody's programs
+                sys.excepthook(*sys.exc_info())
+                self._answer(message[0], None, (errno.EINVAL, f"{type(error).__name__}: {error}"))
             finally:
                 for passed in own:
                     os.close(passed)
@@ -133,7 +137,7 @@ class Server:
     def _spawn(self, number: int, request: list[Any], fds: list[int]) -> None:
         argv, env, cwd, targets, stop_signal, grace_s, world, name = request
         if self._ending:
-            raise OSError(ESHUTDOWN, "the supervisor is ending")
+            raise OSError(errno.ESHUTDOWN, "the supervisor is ending")
         key = self._next_key
         self._next_key += 1
         mark = self._token + b"." + str(key).encode("ascii")
@@ -198,6 +202,9 @@ class Server:
             escalation = entry.escalation
             if escalation is None or now < escalation.next_look:
                 continue
+            if entry.starting and now < escalation.kill_at:
+                escalation.wait(now)  # it is not yet a session of its own: a signal to its group would be lost
+                continue
             step = escalation.look(now, self._family.look(entry))
             if step == POLITE:
                 self._family.signal(entry, entry.stop_signal)
@@ -210,6 +217,7 @@ class Server:
                 self._answer_stuck(entry)
 
     def _finish(self, entry: Entry) -> None:
+        self._family.reap()
         os.waitpid(entry.pid, 0)  # it has ended: this does not block
         del self._entries[entry.key]
         self._family.remove(entry)
@@ -247,7 +255,10 @@ class Server:
         self._answer(number, None)
 
     def _on_pidfd(self, number: int, key: int) -> None:
-        self._outbox.put((number, None, None), [os.pidfd_open(self._entries[key].pid)])
+        entry = self._entries.get(key)
+        if entry is None:
+            raise ProcessLookupError(errno.ESRCH, "it has ended and is gone")
+        self._outbox.put((number, None, None), [os.pidfd_open(entry.pid)])
         self._flush()
 
     # --- telling -----------------------------------------------------------------------------------------------
