@@ -31,7 +31,7 @@ def _connected(address: Address, deadline: Deadline) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX if by_path else socket.AF_INET)
     try:
         sock.settimeout(max(0.001, min(deadline.remaining(), 3600.0)))
-        sock.connect(str(address) if by_path else address)
+        sock.connect(str(address) if isinstance(address, str | Path) else address)
         if not by_path:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
@@ -60,8 +60,8 @@ class GuestChannel:
 
         Args:
             address: path of a Unix socket, ``(host, port)``, or a connected socket (then owned by the channel).
-        Raises: Unreachable, Unauthorized, VersionSkew, DeadlineExceeded. ``readiness.await_guest`` waits for a world that
-            is still starting.
+        Raises: Unreachable, Unauthorized, VersionSkew, DeadlineExceeded. ``readiness.await_guest`` waits for a world
+            that is still starting.
         """
         sock = _connected(address, deadline)
         try:
@@ -86,9 +86,9 @@ class GuestChannel:
     ) -> ExecResult:
         """Run ``argv`` (exactly, no shell) and return its end.
 
-        The guest kills the whole process tree at the deadline and reports ``timed_out``. ``user`` is a name of the guest's
-        ``/etc/passwd``, or ``uid`` or ``uid:gid``. The environment is that of ``ga-guest``, then ``HOME USER LOGNAME
-        SHELL`` of the user, then ``env``. Without ``stdin`` the command reads end of file. A child left in the
+        The guest kills the whole process tree at the deadline and reports ``timed_out``. ``user`` is a name of the
+        guest's ``/etc/passwd``, or ``uid`` or ``uid:gid``. The environment is that of ``ga-guest``, then ``HOME USER
+        LOGNAME SHELL`` of the user, then ``env``. Without ``stdin`` the command reads end of file. A child left in the
         background does not hold the call. ``max_output_bytes`` bounds each stream. ``on_output("stdout"|"stderr",
         chunk)`` is called in this thread as output arrives.
 
@@ -149,7 +149,10 @@ class GuestChannel:
         cwd: str | None = None,
         log_path: str | None = None,
     ) -> int:
-        """Start ``argv`` detached in its own session and return its pid; output is appended to ``log_path`` or dropped."""
+        """Start ``argv`` detached in its own session and return its pid.
+
+        Its output is appended to ``log_path``, or dropped. Arguments as in ``exec``.
+        """
         return commands.spawn_command(
             self._connection, argv, deadline=deadline, user=user, env=env, cwd=cwd, log_path=log_path
         )
@@ -202,7 +205,10 @@ class GuestChannel:
         files.make_folder(self._connection, guest_path, mode=mode, owner=owner, deadline=deadline)
 
     def remove(self, guest_path: str, *, deadline: Deadline, tree: bool = False) -> None:
-        """Remove a file, a link, an empty folder, or with ``tree`` a folder and all in it. Raises: GuestFileNotFound."""
+        """Remove a file, a link, an empty folder, or with ``tree`` a folder and all in it.
+
+        Raises: GuestFileNotFound.
+        """
         files.remove(self._connection, guest_path, tree=tree, deadline=deadline)
 
     def put_tree(self, source: Path, guest_path: str, *, deadline: Deadline, owner: str = "root") -> None:
@@ -223,7 +229,10 @@ class GuestChannel:
         return GuestClock.from_round_trip(sent, answer["realtime_ns"] / 1e9, time.monotonic())
 
     def set_clock(self, realtime_s: float, *, deadline: Deadline) -> None:
-        """Set the guest's wall clock (a virtual machine after a restore). Raises GuestCommandFailed where it may not."""
+        """Set the guest's wall clock (a virtual machine after a restore).
+
+        Raises: GuestCommandFailed where the guest may not do that.
+        """
         exchange = Exchange(self._connection, "set the guest's clock", deadline)
         exchange.request("SET_CLOCK", realtime_ns=round(realtime_s * 1e9))
         exchange.finish()

@@ -1,4 +1,4 @@
-"""One request to the guest and all that belongs to it, pumped by the calling thread until the guest says how it ended."""
+"""One request to the guest and all that belongs to it, pumped by the calling thread until it has ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gym_anything.errors import (
 from gym_anything.runtime.guest import wire
 from gym_anything.runtime.guest.connection import Call, Connection
 
-Sink = Callable[[int, bytes], None]
+Sink = Callable[[int, bytes], object]
 
 # How long after the deadline the guest's own report of it is awaited. The guest kills what it started at the deadline
 # itself, which takes it milliseconds, or three seconds when something will not die.
@@ -128,7 +128,7 @@ class Exchange:
         message = self._call.next_message(None if left is None else left + ANSWER_GRACE_S)
         if message is None:
             raise WorldLost(
-                f"{self._what}: the guest did not report by {ANSWER_GRACE_S:.0f} s after the deadline; it hangs or is gone"
+                f"{self._what}: no report from the guest {ANSWER_GRACE_S:.0f} s after the deadline; it hangs or is gone"
             ) from expired_error(self._what)
         return message
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class ExecResult:
     """The end of one guest command, as the guest itself reported it.
 
-    A result exists only when the guest said so: a world that died raises ``WorldLost`` instead, so lost worlds are never
-    taken for empty output.
+    A result exists only when the guest said so: a world that died raises ``WorldLost`` instead, so a lost world is
+    never taken for output.
 
     Attributes:
         exit_code: the exit status; 128 + signal when a signal ended it.

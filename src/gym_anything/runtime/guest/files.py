@@ -18,7 +18,7 @@ from gym_anything.runtime.guest.exchange import Exchange, deadline_ms
 
 @dataclass(frozen=True, slots=True)
 class GuestFile:
-    """One file of a guest: ``mode`` with the file type bits, times in nanoseconds, ``link_target`` of a symbolic link."""
+    """One file of a guest: ``mode`` with the type bits, times in nanoseconds, ``link_target`` of a symbolic link."""
 
     name: str
     mode: int
@@ -66,14 +66,15 @@ def read_file(connection: Connection, path: str, write: Callable[[bytes], object
 def get_file(connection: Connection, path: str, dest: Path, deadline: Deadline) -> None:
     """Copy a guest file to ``dest``, which appears whole or not at all."""
     dest.parent.mkdir(parents=True, exist_ok=True)
-    number, beside = tempfile.mkstemp(prefix=".ga-get-", dir=dest.parent)
+    number, name = tempfile.mkstemp(prefix=".ga-get-", dir=dest.parent)
+    beside = Path(name)
     try:
         with os.fdopen(number, "wb") as out:
             read_file(connection, path, out.write, deadline)
-        os.chmod(beside, 0o644)
-        os.replace(beside, dest)
+        beside.chmod(0o644)
+        beside.replace(dest)
     except BaseException:  # also Ctrl-C: the half-written file must go
-        Path(beside).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
 
 

@@ -36,8 +36,8 @@ def put_tree(connection: Connection, source: Path, path: str, *, owner: str, dea
 def get_tree(connection: Connection, path: str, dest: Path, deadline: Deadline) -> list[str]:
     """Copy the content of the guest folder ``path`` into ``dest``.
 
-    Returns: names that were left out because they would lead out of ``dest`` (links with absolute or outside targets), as
-        the data filter of ``tarfile`` decides.
+    Returns: names that were left out because they would lead out of ``dest`` (links with absolute or outside
+        targets), as the data filter of ``tarfile`` decides.
     """
     left_out: list[str] = []
     dest.mkdir(parents=True, exist_ok=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.locks import FileLock
 from gym_anything.errors import NativeProgramMissing
 from gym_anything.runtime.native import locate, programs
 
@@ -68,18 +68,14 @@ def _place(program: Path, out: Path) -> None:
 
 def _build_into_cache(root: Path, name: str, digest: str, *, force: bool) -> Path:
     out = locate.cached_program(name, digest)
-    with _lock(locate.cache_folder() / "build.lock"):
+    locate.cache_folder().mkdir(parents=True, exist_ok=True)
+    lock = FileLock.acquire(locate.cache_folder() / "build.lock", deadline=Deadline.after(2 * BUILD_LIMIT_S))
+    try:
         if force or not os.access(out, os.X_OK):
             compile_program(root, name, digest, out)
+    finally:
+        lock.release()
     return out
-
-
-@contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _failure(root: Path, name: str, reason: str) -> NativeProgramMissing:
