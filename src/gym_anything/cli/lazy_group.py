@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any
@@ -25,8 +26,8 @@ class LazyGroup(click.Group):
         self._lazy_help = dict(lazy_help or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return all names, those not imported yet included."""
-        return sorted({*super().list_commands(ctx), *self._lazy})
+        """Return all names in the order given, those not imported yet included."""
+        return list(dict.fromkeys([*self._lazy, *super().list_commands(ctx)]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
@@ -38,6 +39,18 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{locator} is no click command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command to run; an unknown one is a usage error that names near matches."""
+        name = args[0] if args else ""
+        known = self.list_commands(ctx)
+        if name and not name.startswith("-") and name not in known:
+            near = difflib.get_close_matches(name, known, n=2)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the lines given, importing only those without one."""

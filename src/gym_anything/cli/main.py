@@ -6,7 +6,6 @@ package is printed as ``error: …`` with its fix, never as a traceback (``GYM_A
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 from gym_anything._util import env_vars
+from gym_anything.cli.lazy_group import LazyGroup
 from gym_anything.errors import GymAnythingError
 
 TRACEBACK = env_vars.declare(
@@ -36,42 +36,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Name to (where the command lives, its line in the help)."""
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands' names and one-line helps without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module_name, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module_name), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command to run; an unknown one names near matches."""
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in COMMANDS:
-            import difflib
-
-            near = difflib.get_close_matches(name, COMMANDS, n=2)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            ctx.fail(f"No such command {name!r}.{hint}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=LazyGroup,
+    lazy={name: place for name, (place, _) in COMMANDS.items()},
+    lazy_help={name: line for name, (_, line) in COMMANDS.items()},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="gym-anything", message="%(version)s")
 def cli() -> None:
     """Turn any software into an environment for computer-use agents, and run many of them.
