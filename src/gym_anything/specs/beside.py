@@ -12,7 +12,7 @@ from typing import Any
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.guest_paths import canonical_guest_path, is_absolute_guest_path
 from gym_anything.specs.loading import LoadedEnv, LoadedTask
-from gym_anything.specs.mounts import find_host_path, resolve_mounts
+from gym_anything.specs.mounts import exists, find_host_path, resolve_mounts
 from gym_anything.specs.reading import is_file
 
 _SCRIPT_SUFFIXES = (".sh", ".bash", ".py", ".ps1", ".bat", ".cmd", ".pl", ".js")
@@ -87,7 +87,9 @@ def program_exists(program: str, task_root: Path, env_root: Path) -> bool:
     if "::" in program:
         return is_file(task_root / program.split("::")[0])
     module = program.split(":")[0]
-    inside = Path(*module.split(".")) if module else Path("?")
+    if not all(part.isidentifier() for part in module.split(".")):
+        return False
+    inside = Path(*module.split("."))
     for place in (task_root, task_root.parent, env_root, env_root / "utils"):
         if is_file(place / inside.with_suffix(".py")) or is_file(place / inside / "__init__.py"):
             return True
@@ -121,7 +123,7 @@ def _missing_scripts(file: str, key: str, command: str | None, spec: EnvSpec, ro
         if not word.lower().endswith(_SCRIPT_SUFFIXES) or not is_absolute_guest_path(word):
             continue
         place = _host_place(word, spec, root)
-        if place is not None and not place.exists():
+        if place is not None and not exists(place):
             found.append(Missing(file, key, "script", word))
     return list(dict.fromkeys(found))
 

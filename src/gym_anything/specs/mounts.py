@@ -61,15 +61,16 @@ def find_host_path(path: str, env_root: str | Path) -> Path | None:
     wanted = Path(path).expanduser() if path.startswith("~/") else Path(path)
     root = absolute_path(env_root)
     if wanted.is_absolute():
-        return wanted if _exists(wanted) else None
+        return wanted if exists(wanted) else None
     for folder in (root, *root.parents, Path.cwd()):
-        if _exists(folder / wanted):
+        if exists(folder / wanted):
             return folder / wanted
     return None
 
 
-def _exists(path: Path) -> bool:
+def exists(path: Path) -> bool:
+    """Tell whether something lies there; a name that no file can have is simply none."""
     try:
         return path.exists()
     except (OSError, ValueError):
-        return False  # a name too long or with a NUL: nothing lies there
+        return False

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from gym_anything.errors import SpecError, SpecInvalid
 from gym_anything.specs import EnvSpec, TaskSpec
-from gym_anything.specs.loading import load_env, load_task
+from gym_anything.specs.beside import missing_beside_env, missing_beside_task
+from gym_anything.specs.loading import LoadedEnv, LoadedTask, load_env, load_task
 from gym_anything.specs.merging import merged
 from gym_anything.specs.preset import preset_data, preset_names
 from gym_anything.specs.problem import Problem
@@ -117,6 +118,13 @@ def check(cls: type[EnvSpec] | type[TaskSpec], data: Any) -> None:
         if isinstance(error, SpecInvalid):
             assert error.detail["fix"]
         return
+    env = spec if isinstance(spec, EnvSpec) else EnvSpec.from_dict(RICH_ENV)
+    loaded = LoadedEnv(env, Path("/nonexistent/env"), Path("/nonexistent/env/env.json"))
+    assert all(m.key and m.kind for m in missing_beside_env(loaded))
+    if isinstance(spec, TaskSpec):
+        task = LoadedTask(spec, "t", loaded.root / "tasks" / "t", loaded.root / "tasks" / "t" / "task.json")
+        assert all(m.key and m.kind for m in missing_beside_task(loaded, task))
+        assert spec.prompt and spec.reward_rule
     text = json.dumps(spec.to_dict(), allow_nan=False)
     assert cls.from_dict(json.loads(text)) == spec
     json.dumps(spec.public_dict(), ensure_ascii=False).encode("utf-8")
