@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,13 +49,15 @@ class RunnerCompatibility:
             acks_input_delivery=ability("acks_input_delivery"),
         )
 
-    @classmethod
-    def from_mapping(cls, runner: str, row: Mapping[str, Any]) -> RunnerCompatibility:
-        """Build from the dict a runner class may return instead; keys we do not know become notes, never lost."""
-        names = set(cls.__dataclass_fields__) - {"runner", "platforms", "notes"}
-        known = {k: v for k, v in row.items() if k in names}
-        notes = tuple(str(note) for note in row.get("notes") or ())
-        platforms = tuple(str(p) for p in row.get("platforms") or ())
-        skip = names | {"runner", "platforms", "notes"}
-        notes += tuple(f"{key}: {value}" for key, value in row.items() if key not in skip)
-        return cls(runner=str(row.get("runner") or runner), platforms=platforms, notes=notes, **known)
+    def with_row(self, row: Mapping[str, Any]) -> RunnerCompatibility:
+        """Return this row with a runner's own dict laid over it; keys we do not know become notes, never lost."""
+        own = {"runner", "platforms", "notes"}
+        abilities = {key: value for key, value in row.items() if key in self.__dataclass_fields__ and key not in own}
+        unknown = tuple(f"{key}: {value}" for key, value in row.items() if key not in self.__dataclass_fields__)
+        return replace(
+            self,
+            runner=str(row.get("runner") or self.runner),
+            platforms=tuple(str(platform) for platform in row.get("platforms") or self.platforms),
+            notes=tuple(str(note) for note in row.get("notes") or ()) + unknown,
+            **abilities,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gym_anything.errors import GymAnythingError, PluginError
@@ -46,7 +46,7 @@ def get_runner_compatibility(runner: str | type[BaseRunner]) -> RunnerCompatibil
         row = cls.compatibility()
         if isinstance(row, RunnerCompatibility):
             return row
-        return RunnerCompatibility.from_mapping(name, row)
+        return replace(RunnerCompatibility.derived(cls), runner=name).with_row(row)
     except Exception as error:  # the boundary to foreign code
         raise PluginError(f"runner {name!r}: its compatibility() failed: {type(error).__name__}: {error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import unittest
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ class ConformanceCase(unittest.TestCase):
     subject: ClassVar[Subject]
     _shared: ClassVar[BaseRunner | None] = None
     _checkpoint_made: ClassVar[bool] = False
+    _folder: ClassVar[tempfile.TemporaryDirectory[str]]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -40,6 +42,7 @@ class ConformanceCase(unittest.TestCase):
             raise unittest.SkipTest(f"{cls.subject.reference}: {status.reason}")
         if cls.subject.restored:
             cls._need_checkpoints()
+        cls._folder = tempfile.TemporaryDirectory(prefix="gym-anything-conformance-")
         cls._warm_up()
 
     @classmethod
@@ -48,6 +51,7 @@ class ConformanceCase(unittest.TestCase):
             cls._drop_shared()
             cls._drop_checkpoint()
         finally:
+            cls._folder.cleanup()
             super().tearDownClass()
 
     # --- worlds --------------------------------------------------------------------------------------------------
@@ -88,15 +92,25 @@ class ConformanceCase(unittest.TestCase):
     @classmethod
     def _bring_up(cls, runner: BaseRunner, **start: Any) -> None:
         """Start a world, or restore it where the suite is about restored worlds."""
-        limit = cls.subject.start_limit_s
+        call = cls._coming_up(runner, **start)
+        if call.result(cls.subject.start_limit_s) is False:
+            raise AssertionError(f"{call.name} returned False")
+
+    @classmethod
+    def _coming_up(cls, runner: BaseRunner, **start: Any) -> BoundedCall:
+        """Tell a world about its episode, as every world is told, and begin its start or restoration."""
         if cls.subject.restored:
             cls._make_checkpoint()
-            runner.set_checkpoint_key(CHECKPOINT_LEVEL)
-            answer = BoundedCall(lambda: runner.start_from_checkpoint(**start), "start_from_checkpoint").result(limit)
-            if answer is False:
-                raise AssertionError("start_from_checkpoint returned False")
-        else:
-            BoundedCall(lambda: runner.start(**start), "start").result(limit)
+        runner.on_episode_start(cls._context(runner, start.get("seed")))
+        if not cls.subject.restored:
+            return BoundedCall(lambda: runner.start(**start), "start")
+        runner.set_checkpoint_key(CHECKPOINT_LEVEL)
+        return BoundedCall(lambda: runner.start_from_checkpoint(**start), "start_from_checkpoint")
+
+    @classmethod
+    def _context(cls, runner: BaseRunner, seed: int | None = None) -> dict[str, Any]:
+        """Return the context of an episode whose folder is there."""
+        return {"episode_dir": cls._folder.name, "env_id": runner.spec.id, "task_id": None, "seed": seed}
 
     # --- once per class ------------------------------------------------------------------------------------------
 
@@ -107,8 +121,8 @@ class ConformanceCase(unittest.TestCase):
         Its failure is not this method's matter: the tests start worlds, too.
         """
         runner = cls.subject.cls(cls.subject.spec())
-        call = BoundedCall(runner.start, "start")
-        call.wait(cls.subject.start_limit_s)
+        runner.on_episode_start(cls._context(runner))
+        BoundedCall(runner.start, "start").wait(cls.subject.start_limit_s)
         BoundedCall(runner.stop, "stop").wait(STOP_LIMIT_S)
 
     @classmethod
@@ -123,6 +137,7 @@ class ConformanceCase(unittest.TestCase):
             return
         runner = cls.subject.cls(cls.subject.spec())
         try:
+            runner.on_episode_start(cls._context(runner))
             runner.set_checkpoint_key(CHECKPOINT_LEVEL)
             BoundedCall(runner.start, "start").result(cls.subject.start_limit_s)
             BoundedCall(runner.create_checkpoint, "create_checkpoint").result(cls.subject.start_limit_s)

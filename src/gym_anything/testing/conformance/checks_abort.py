@@ -42,6 +42,7 @@ class AbortChecks(ConformanceCase):
 
     def test_abort_ends_a_start(self) -> None:
         runner = self.abortable(started=False)
+        runner.on_episode_start(self._context(runner))
         self.ends_by_abort(runner, runner.start, "start")
 
     def test_abort_before_start_refuses_the_start(self) -> None:

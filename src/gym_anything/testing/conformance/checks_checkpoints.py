@@ -21,6 +21,7 @@ class CheckpointChecks(ConformanceCase):
         probe = self.subject.cls(self.subject.spec())
         self.needs(probe.supports_checkpoint_caching(), "this runner makes no checkpoints")
         runner = self.fresh(started=False)
+        runner.on_episode_start(self._context(runner))
         runner.set_checkpoint_key(_LEVEL)
         if started:
             self.bounded(runner.start, self.subject.start_limit_s)

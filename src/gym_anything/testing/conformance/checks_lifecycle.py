@@ -6,7 +6,6 @@ import time
 
 from gym_anything.errors import GymAnythingError
 from gym_anything.runtime.runners.base import BaseRunner
-from gym_anything.testing.conformance.bounded_call import BoundedCall
 from gym_anything.testing.conformance.case import STOP_LIMIT_S, ConformanceCase, is_refusal
 
 STOP_DURING_START_AFTER_S = (0.0, 0.05, 0.3)
@@ -39,7 +38,7 @@ class LifecycleChecks(ConformanceCase):
         for delay_s in STOP_DURING_START_AFTER_S:
             with self.subTest(after_s=delay_s):
                 runner = self.fresh(started=False)
-                start = BoundedCall(runner.start, "start")
+                start = self._coming_up(runner)
                 start.wait(delay_s)
                 runner.abort()
                 self.bounded(runner.stop, STOP_LIMIT_S)
@@ -65,8 +64,7 @@ class LifecycleChecks(ConformanceCase):
 
     def test_the_episode_context_is_taken_before_start(self) -> None:
         runner = self.fresh(started=False)
-        context = {"episode_dir": "/nonexistent", "env_id": runner.spec.id, "task_id": None, "seed": 7}
-        runner.on_episode_start(context)
+        runner.on_episode_start(self._context(runner, seed=7))
         self.bounded(runner.stop, STOP_LIMIT_S)
 
     def test_a_seed_is_accepted(self) -> None:

@@ -1,0 +1,1 @@
+"""A stranger's project: a rover in a crater."""
