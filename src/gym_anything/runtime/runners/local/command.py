@@ -53,9 +53,10 @@ class WorldPlace:
     """Where one world lies and what it is built on."""
 
     folder: str
+    generation: int = 0
     layers: Sequence[LayerPlan] = ()
     cgroups: Sequence[str] = ()
-    copied_mounts: Sequence[BindPlan] = ()
+    mounts: Sequence[BindPlan] = ()
     label: tuple[tuple[str, str], ...] = ()
 
 
@@ -71,9 +72,10 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
     memory_mib = int((spec.resources.mem_gb or 2) * 1024)
     return SandboxPlan(
         world_dir=place.folder,
+        generation=place.generation,
         hostname=_HOST_NAME,
         layers=list(place.layers),
-        binds=[*host.binds, *ours, *place.copied_mounts],
+        binds=[*host.binds, *ours, *place.mounts],
         folders=_folders(people),
         files=_files(spec, host, people),
         tmpfs_mib=max(64, memory_mib // 4),
@@ -148,7 +150,7 @@ def session_plan(spec: EnvSpec, options: LocalOptions, people: AccountFiles) -> 
         wallpaper=wallpaper_argv(options),
         window_manager=[] if options.window_manager == "none" else manager,
         panel=[] if options.panel == "none" else [options.panel, "-c", f"{FOLDER}/tint2rc"],
-        stale_files=[f"/tmp/.X{DISPLAY}-lock"],
+        stale_locks=[["/tmp", ".X", "-lock"]],
         wait_s=options.start_timeout_s,
     )
 
@@ -156,7 +158,17 @@ def session_plan(spec: EnvSpec, options: LocalOptions, people: AccountFiles) -> 
 def server_argv(width: int, height: int, *, view_only: bool = False) -> list[str]:
     """Return the X server's command line: no TCP, one Unix socket for VNC which only the host's forwarder reaches."""
     argv = ["Xvnc", f":{DISPLAY}", "-geometry", f"{width}x{height}", "-depth", "24", "-ac", "-br", "-nolisten", "tcp"]
-    argv += ["-rfbport", "-1", "-rfbunixpath", VNC_SOCKET, "-SecurityTypes", "None", "-AlwaysShared"]
+    argv += [
+        "-rfbport",
+        "-1",
+        "-rfbunixpath",
+        VNC_SOCKET,
+        "-rfbunixmode",
+        "0666",
+        "-SecurityTypes",
+        "None",
+        "-AlwaysShared",
+    ]
     # It keeps a second copy of the screen to find what really changed: 8 MiB that a local socket does not need.
     argv += ["-CompareFB", "0", "-desktop", _HOST_NAME, "-noreset"]
     if view_only:
@@ -191,7 +203,7 @@ def _folders(people: AccountFiles) -> list[FolderPlan]:
     desktop = people.desktop
     folders += [_owned(f"{desktop.home}/{name}", desktop) for name in ("Desktop", "Documents", "Downloads", ".config")]
     folders.append(FolderPlan(path="/run/ga-guest", uid=0, gid=0, mode=0o755))
-    folders.append(_owned("/run/ga-vnc", desktop, 0o700))
+    folders.append(_owned("/run/ga-vnc", desktop))
     folders.append(_owned(f"/run/user/{desktop.uid}", desktop, 0o700))
     return folders
 

@@ -14,7 +14,8 @@ _ETC = (
     "ghostscript", "gimp", "glvnd", "gnome", "groff", "gtk-2.0", "gtk-4.0", "host.conf", "inputrc", "java-*", "kde",
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "libpaper.d", "libreoffice", "locale.alias", "locale.conf",
     "locale.gen", "localtime", "login.defs", "lsb-release", "magic", "magic.mime", "mailcap", "manpath.config",
-    "matplotlibrc", "mime.types", "netconfig", "networks", "openal", "openmpi", "os-release", "pam.conf", "pam.d", "papersize", "perl",
+    "matplotlibrc", "mime.types", "netconfig", "networks", "openal", "openmpi", "os-release", "pam.conf", "pam.d",
+    "papersize", "perl",
     "profile.d", "protocols", "pulse", "python3*", "rpc", "security", "services", "sgml", "shells", "skel", "ssl",
     "terminfo", "texmf", "thunderbird", "timezone", "ucf.conf", "vim", "vulkan", "wgetrc", "xattr.conf", "xdg", "xml",
 )  # fmt: skip

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import select
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ from gym_anything._util.supervisor import Supervisor
 from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
+from gym_anything.runtime.runners.local.control_groups import ControlGroups
+from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
 from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
+from gym_anything.runtime.runners.local.vnc import VncDoor
 
-_PACKAGE_ROOT = Path(__file__).resolve().parents[4]
-_LAUNCH = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from gym_anything.runtime.runners.local.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
-)
+_MODULE = "gym_anything.runtime.runners.local.sandbox.launch"
 _READY_FD, _TOKEN_FD = 3, 4
 _LOG_LINES = 15
 _STOP_S = 10.0
@@ -38,6 +36,7 @@ class LocalWorld:
         place: its folder in the state directory.
         facts: what the launcher said: ``pid`` of the world's init, ``base_uid``, ``id_count``, ``ids``.
         stages: seconds from the launch to each stage of the desktop.
+        groups: its resource limits. companions: processes on the host that serve it. door: VNC for people.
     """
 
     def __init__(self, place: WorldDir) -> None:
@@ -51,6 +50,15 @@ class LocalWorld:
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._aborted = False
         self._stopped = False
+        self._generations = 0
+        self.groups = ControlGroups()
+        self.companions: list[SupervisedProcess] = []
+        self.door: VncDoor | None = None
+
+    def next_generation(self) -> int:
+        """Count the launches over the same written files."""
+        self._generations += 1
+        return self._generations - 1
 
     # --- start ---------------------------------------------------------------------------------------------------
 
@@ -84,9 +92,8 @@ class LocalWorld:
         log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.write(token_w, self._token)
-            argv = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(_PACKAGE_ROOT), str(plan_path)]
             self._process = Supervisor.shared().spawn(
-                [*argv, str(_READY_FD), str(_TOKEN_FD)],
+                python_argv(_MODULE, [str(plan_path), str(_READY_FD), str(_TOKEN_FD)]),
                 name=f"sandbox of world {self.place.id}",
                 env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **self.place.env},
                 stderr=log,
@@ -188,6 +195,11 @@ class LocalWorld:
         return int(self.facts["pid"])
 
     @property
+    def usable(self) -> bool:
+        """True while the world runs and can be reached."""
+        return self.alive and self._channel is not None
+
+    @property
     def alive(self) -> bool:
         """True while the sandbox's processes run."""
         return self._process is not None and self._process.returncode is None
@@ -223,9 +235,12 @@ class LocalWorld:
         for part in (self._desktop, self._channel):
             if part is not None:
                 part.close()
-        self._desktop = self._channel = None
+        self._desktop = self._channel = self.door = None
+        while self.companions:
+            self.companions.pop().stop(Deadline.after(_STOP_S))
         if self._process is not None:
             self._process.stop(Deadline.after(_STOP_S))
+        self.groups.remove()
 
     def stop(self) -> None:
         """End the world and remove its folder. Idempotent."""

@@ -12,21 +12,33 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.state_dir import Run
 from gym_anything.actions.model import InputAction, PassthroughAction
 from gym_anything.actions.parse import parse_action
-from gym_anything.errors import ActionUnsupported, GuestCommandFailed, StateError
+from gym_anything.errors import (
+    ActionUnsupported,
+    CheckpointError,
+    CheckpointUnsupported,
+    GuestCommandFailed,
+    StateError,
+)
 from gym_anything.observations.frame import Frame
+from gym_anything.runtime.checkpoints.levels import CheckpointName
 from gym_anything.runtime.runners.base import BaseRunner
 from gym_anything.runtime.runners.base_guest import DEFAULT_EXEC_TIMEOUT_S, GuestProcess
 from gym_anything.runtime.runners.base_senses import SettleResult
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
 from gym_anything.runtime.runners.local import facts, io, view
 from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
-from gym_anything.runtime.runners.local.command import DEFAULT_SIZE, WorldPlace, sandbox_plan
+from gym_anything.runtime.runners.local.bring_up import Blueprint, bring_up
+from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles
+from gym_anything.runtime.runners.local.command import DEFAULT_SIZE
 from gym_anything.runtime.runners.local.launch import LocalWorld
+from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
 from gym_anything.runtime.runners.runtime_info import RuntimeInfo
 from gym_anything.specs.env_spec import EnvSpec
 
 KEY = "local"
+_FLUSH_S = 3.0
+"""How long programs may take to end by themselves before a checkpoint, so that they write what they still hold."""
 
 
 class LocalRunner(BaseRunner):
@@ -39,6 +51,8 @@ class LocalRunner(BaseRunner):
     def __init__(self, spec: EnvSpec) -> None:
         super().__init__(spec)
         self._world: LocalWorld | None = None
+        self._plan: Blueprint | None = None
+        self._checkpoints = LocalCheckpoints(spec, self.volatile_option_paths())
 
     # --- facts ---------------------------------------------------------------------------------------------------
 
@@ -79,23 +93,25 @@ class LocalRunner(BaseRunner):
     def acks_input_delivery(self) -> bool:
         return True
 
+    def supports_checkpoint_caching(self) -> bool:
+        return True
+
     # --- life ----------------------------------------------------------------------------------------------------
 
     def start(self, seed: int | None = None) -> None:
-        self.abort_signal.check("start")
-        if self._world is not None:
-            raise StateError("start: this world runs already; stop it first")
-        options = LocalOptions.model_validate(dict(self.spec.runner_options))
-        deadline = Deadline.after(options.start_timeout_s)
-        host = view.host_view(self.spec, options)
-        world = self._world = LocalWorld(Run.current().new_world(KEY, env=self.spec.id))
-        place = WorldPlace(folder=str(world.place.path), label=tuple(world.place.env.items()))
-        world.start(sandbox_plan(self.spec, options, host, place), deadline)
+        self._check_stopped("start")
+        self._checkpoints.release()
+        self._bring_up()
 
     def stop(self) -> None:
         world, self._world = self._world, None
-        if world is not None:
+        if world is None:
+            return
+        try:
+            self._copy_shared_out(world)
+        finally:
             world.stop()
+            self._checkpoints.release()
 
     def abort(self) -> None:
         super().abort()
@@ -104,8 +120,74 @@ class LocalRunner(BaseRunner):
             world.abort()
 
     def get_runtime_info(self) -> RuntimeInfo:
-        name = self._world.place.id if self._world is not None else None
-        return RuntimeInfo(runner_name=KEY, platform_family="linux", container_name=name, instance_name=name)
+        world = self._world
+        name = world.place.id if world is not None else None
+        door = world.door if world is not None else None
+        return RuntimeInfo(
+            runner_name=KEY,
+            platform_family="linux",
+            container_name=name,
+            instance_name=name,
+            vnc_port=None if door is None else door.port,
+            vnc_url=None if door is None else door.url,
+            vnc_password=None if door is None else door.password,
+        )
+
+    def _bring_up(self) -> None:
+        """Make a new world on the layers of the chosen base, if any."""
+        options = LocalOptions.model_validate(dict(self.spec.runner_options))
+        mounts = decide_mounts(self.spec, ids_are_mapped=os.geteuid() == 0)
+        self._plan = Blueprint(self.spec, options, view.host_view(self.spec, options), mounts)
+        self._world = LocalWorld(Run.current().new_world(KEY, env=self.spec.id))
+        self.abort_signal.check("start")
+        bring_up(self._world, self._plan, self._checkpoints.layers(), self.report)
+
+    def _copy_shared_out(self, world: LocalWorld) -> None:
+        if self._plan is not None and self._plan.mounts.shared and world.usable and not self.abort_signal.is_set():
+            copy_shared_out(world.channel, self._plan.mounts)
+
+    def _check_stopped(self, doing: str) -> None:
+        self.abort_signal.check(doing)
+        if self._world is not None:
+            raise StateError(f"{doing}: this world runs already; stop it first")
+
+    # --- checkpoints ---------------------------------------------------------------------------------------------
+
+    def set_checkpoint_key(self, cache_level: str, task_id: str | None = None, use_savevm: bool = False) -> None:
+        if use_savevm:
+            raise CheckpointUnsupported(
+                "a local world keeps its disk, not its memory; use use_cache without use_savevm",
+                detail={"feature": "use_savevm"},
+            )
+        digest = self.episode_context.get("task_digest")
+        self._checkpoints.choose(CheckpointName.checked(cache_level, task_id), None if digest is None else str(digest))
+
+    def checkpoint_exists(self) -> bool:
+        return self._checkpoints.exists()
+
+    def create_checkpoint(self) -> bool:
+        world = self._running("create_checkpoint")
+        _ = self._checkpoints.material  # a missing key is found before anything ends
+        self._copy_shared_out(world)
+        world.shut_down(_FLUSH_S, Deadline.after(_FLUSH_S + 10))
+        world.end_processes()
+        files = WorldFiles(world.place.path, int(world.facts["base_uid"]), int(world.facts["id_count"]))
+        try:
+            self._checkpoints.make(files)
+        except CheckpointError:
+            assert self._plan is not None
+            bring_up(world, self._plan, self._checkpoints.layers(), self.report)
+            raise
+        self._world = None
+        world.stop()
+        self._bring_up()
+        return True
+
+    def start_from_checkpoint(self, seed: int | None = None) -> bool:
+        self._check_stopped("start_from_checkpoint")
+        self._checkpoints.use()
+        self._bring_up()
+        return True
 
     def _running(self, doing: str) -> LocalWorld:
         self.abort_signal.check(doing)

@@ -154,6 +154,8 @@ def _build_outer(
 def _listen(name: str) -> int:
     """Bind a socket in the world's folder, which the world itself does not see."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if os.path.lexists(name):
+        os.unlink(name)  # of an earlier launch in the same folder
     listener.bind(name)
     listener.listen(16)
     return listener.detach()

@@ -55,14 +55,19 @@ class SessionPlan(TypedDict):
     wallpaper: list[list[str]]
     window_manager: list[str]
     panel: list[str]
-    stale_files: list[str]
+    stale_locks: list[list[str]]
     wait_s: float
 
 
 class SandboxPlan(TypedDict):
-    """Everything the launcher needs. No secret is in it."""
+    """Everything the launcher needs. No secret is in it.
+
+    ``generation`` counts the launches over one ``upper/fs`` (what the world writes, the only folder that stays): each
+    has its own ``skel``, ``work``, ``root`` and ``lower``.
+    """
 
     world_dir: str
+    generation: int
     hostname: str
     layers: list[LayerPlan]
     binds: list[BindPlan]

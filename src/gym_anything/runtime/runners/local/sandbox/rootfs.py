@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gym_anything.runtime.runners.local.sandbox.plan import FolderPlan, SandboxPlan
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+UPPER = "upper/fs"
+"""What the world writes. ``upper`` belongs to the launcher's user, so that it can be moved without being entered."""
 _SAFE = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
@@ -71,18 +73,20 @@ def build(plan: SandboxPlan, ids: IdRange, trees: Trees) -> None:
 
     The host's old root stays stacked under ours until ``leave_old_root``: mounting ``/proc`` needs one to be in sight.
     """
-    for name in ("skel", "upper", "work", "root", "lower"):
-        os.makedirs(name, exist_ok=True)
-    _write_skeleton(plan, trees)
+    home = f"gen{plan['generation']}"
+    for name in ("skel", "work", "root", "lower"):
+        os.makedirs(f"{home}/{name}")
+    os.makedirs(UPPER, exist_ok=True)
+    _write_skeleton(f"{home}/skel", plan, trees)
     lowers = []
     for number, fd in enumerate(trees.layers):
-        os.makedirs(f"lower/{number}", exist_ok=True)
-        kernel.attach_mount(fd, f"lower/{number}")
-        lowers.append(f"lower/{number}")
-    lowers.append("skel")
-    options = f"lowerdir={':'.join(lowers)},upperdir=upper,workdir=work,userxattr,volatile"
-    kernel.mount("overlay", "root", "overlay", kernel.MS_NODEV, options)
-    os.chdir("root")
+        os.mkdir(f"{home}/lower/{number}")
+        kernel.attach_mount(fd, f"{home}/lower/{number}")
+        lowers.append(f"{home}/lower/{number}")
+    lowers.append(f"{home}/skel")
+    options = f"lowerdir={':'.join(lowers)},upperdir={UPPER},workdir={home}/work,userxattr,volatile"
+    kernel.mount("overlay", f"{home}/root", "overlay", kernel.MS_NODEV, options)
+    os.chdir(f"{home}/root")
     kernel.pivot_root(".", ".")
     _mount_etc(trees)
     for target, fd in trees.binds:
@@ -134,13 +138,13 @@ def _mount_own(plan: SandboxPlan, ids: IdRange, trees: Trees) -> None:
         kernel.mount("tmpfs", place, "tmpfs", _SAFE | kernel.MS_NOEXEC, "mode=1777,size=64k")
 
 
-def _write_skeleton(plan: SandboxPlan, trees: Trees) -> None:
+def _write_skeleton(skel: str, plan: SandboxPlan, trees: Trees) -> None:
     """Write the lowest layer: empty folders, generated files, and a place for every bind."""
     for folder in plan["folders"]:
         if not folder["path"].startswith("/run/"):
-            _make_folder(f"skel{folder['path']}", folder)
+            _make_folder(f"{skel}{folder['path']}", folder)
     for file in plan["files"]:
-        path = f"skel{file['path']}"
+        path = f"{skel}{file['path']}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if file["link_to"]:
             os.symlink(file["link_to"], path)
@@ -150,7 +154,7 @@ def _write_skeleton(plan: SandboxPlan, trees: Trees) -> None:
         os.chmod(path, file["mode"])
         os.chown(path, file["uid"], file["gid"])
     for target, fd in trees.binds:
-        _make_place(f"skel{target}", stat.S_ISDIR(os.fstat(fd).st_mode))
+        _make_place(f"{skel}{target}", stat.S_ISDIR(os.fstat(fd).st_mode))
 
 
 def _make_folder(path: str, folder: FolderPlan) -> None:

@@ -92,9 +92,10 @@ def _keep_up(argv: Sequence[str], plan: SessionPlan, log_fd: int) -> None:
 
 def _prepare(plan: SessionPlan) -> None:
     """Remove what an earlier life of this file system left (a lock of nobody alive), make the run-time folder."""
-    for stale in plan["stale_files"]:
-        if os.path.lexists(stale):
-            os.unlink(stale)
+    for folder, prefix, suffix in plan["stale_locks"]:
+        for name in os.listdir(folder):
+            if name.startswith(prefix) and name.endswith(suffix):
+                os.unlink(f"{folder}/{name}")
     runtime = plan["env"]["XDG_RUNTIME_DIR"]
     os.makedirs(runtime, mode=0o700, exist_ok=True)
     if os.geteuid() == 0:

@@ -1,0 +1,77 @@
+"""VNC to a local world for people: a port on the host's loopback, with a password."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from dataclasses import dataclass, field
+
+from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
+from gym_anything._util.supervisor import Supervisor
+from gym_anything.runtime.runners.local.command import VNC_SOCKET
+from gym_anything.runtime.runners.local.python_program import python_argv
+from gym_anything.specs.access import Vnc
+
+_MODULE = "gym_anything.runtime.runners.local.vnc_forward"
+_LISTEN_FD, _PASSWORD_FD = 3, 4
+
+
+@dataclass(frozen=True)
+class VncDoor:
+    """An open door.
+
+    Attributes:
+        port: on the host's loopback.
+        moved_from: the port that was asked for, when another process had it.
+    """
+
+    port: int
+    password: str = field(repr=False)
+    process: SupervisedProcess
+    moved_from: int | None = None
+
+    @property
+    def url(self) -> str:
+        """Where a viewer connects to; the password is not part of it."""
+        return f"vnc://127.0.0.1:{self.port}"
+
+
+def open_door(vnc: Vnc, init_pid: int, world_env: dict[str, str], log_fd: int) -> VncDoor:
+    """Bind the port, keep it bound, and start the forwarder on it."""
+    listener, moved_from = bind(vnc.host_port)
+    password = vnc.password or secrets.token_urlsafe(6)[:8]
+    password_r, password_w = os.pipe2(os.O_CLOEXEC)
+    try:
+        os.write(password_w, password.encode())
+        os.close(password_w)
+        words = [str(_LISTEN_FD), str(_PASSWORD_FD), f"/proc/{init_pid}/root", VNC_SOCKET]
+        process = Supervisor.shared().spawn(
+            python_argv(_MODULE, words),
+            name="VNC forwarder",
+            env={"PATH": "/usr/bin:/bin", **world_env},
+            stderr=log_fd,
+            pass_fds={_LISTEN_FD: listener.fileno(), _PASSWORD_FD: password_r},
+            stop=StopPlan(signal=9, grace_s=0.0),
+        )
+        return VncDoor(listener.getsockname()[1], password, process, moved_from)
+    finally:
+        os.close(password_r)
+        listener.close()
+
+
+def bind(port: int) -> tuple[socket.socket, int | None]:
+    """Return a listening loopback socket on ``port`` (-1: any), and the asked port if it was taken."""
+    for wanted in (max(port, 0), 0):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", wanted))
+            listener.listen(8)
+        except OSError:
+            listener.close()
+            if wanted == 0:
+                raise
+            continue
+        return listener, port if port > 0 and wanted == 0 else None
+    raise AssertionError("unreachable")
