@@ -1,0 +1,57 @@
+/* Keeps the newest complete frame of one screen. */
+#ifndef GD_CAPTURE_H
+#define GD_CAPTURE_H
+
+#include <stdatomic.h>
+#include <xcb/damage.h>
+#include <xcb/xfixes.h>
+
+#include "frames.h"
+#include "grab.h"
+#include "x_display.h"
+
+enum capture_result {
+    CAPTURE_DONE,
+    CAPTURE_NO_SLOT,   /* readers keep all slots: try again later */
+    CAPTURE_IMPOSSIBLE,
+    CAPTURE_LOST,      /* the X server is gone */
+};
+
+/* Whom the capture works for. */
+struct capture_owner {
+    uint32_t (*kept_slots)(void *owner);                                        /* a bit for each slot readers hold */
+    void (*drawn)(void *owner, const struct box *boxes, int count, uint64_t at); /* what was drawn, exactly */
+    const atomic_uint_fast64_t *acknowledged;                                   /* number of the last input batch */
+    void *owner;
+};
+
+struct capture {
+    struct x_display display;
+    struct grab grab;
+    struct frames frames;
+    struct capture_owner owner;
+    uint32_t generation;
+    xcb_damage_damage_t damage;
+    xcb_xfixes_region_t region;
+    bool resized;
+    bool damaged;            /* the X server has said so since we last took the damage */
+    unsigned int taken_at;   /* sequence number of the request that took it */
+    uint64_t pictures, last_grab_ns;
+    uint64_t fresh_at_ns, fresh_after_input; /* of the last refresh: the newest frame is what the screen showed then */
+};
+
+/* Everything is ready when it returns true, the first frame too; else `reason` says why. */
+bool capture_open(struct capture *capture, const char *display, double wait_s, struct capture_owner owner,
+                  char *reason, int reason_size);
+void capture_close(struct capture *capture);
+
+/* Takes in what the X server has sent; does not block. False when the server is gone. */
+bool capture_read_events(struct capture *capture);
+
+/* Afterwards the newest frame holds all that was drawn before the call. One round trip when nothing was. */
+enum capture_result capture_refresh(struct capture *capture);
+
+/* Makes a frame of its own, the newest with the pointer drawn in; it is in *slot, not the newest. */
+enum capture_result capture_with_pointer(struct capture *capture, int *slot);
+
+#endif

@@ -1,0 +1,137 @@
+#define _GNU_SOURCE
+#include "drain.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "idle.h"
+
+#define BLIND_NS (30 * MS_NS)      /* what an application gets that tells us nothing */
+#define IDLE_LIMIT_NS (1000 * MS_NS) /* a busy program is never seen at rest: after this it has had its time */
+#define LOOK_NS (MS_NS / 2)
+
+static xcb_atom_t atom(xcb_connection_t *c, const char *name) {
+    xcb_intern_atom_cookie_t ask = xcb_intern_atom(c, 0, (uint16_t)strlen(name), name);
+    xcb_intern_atom_reply_t *reply = xcb_intern_atom_reply(c, ask, NULL);
+    xcb_atom_t found = reply ? reply->atom : XCB_ATOM_NONE;
+    free(reply);
+    return found;
+}
+
+bool drain_open(struct drain *drain, struct x_display *display) {
+    *drain = (struct drain){.display = display};
+    drain->wm_protocols = atom(display->connection, "WM_PROTOCOLS");
+    drain->net_wm_ping = atom(display->connection, "_NET_WM_PING");
+    return !x_display_lost(display);
+}
+
+/* Answers to pings are sent to the root window. */
+static void listen(struct drain *drain, bool on) {
+    const uint32_t events = on ? XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY : 0;
+    if (drain->listens == on) return;
+    xcb_change_window_attributes(drain->display->connection, drain->display->root, XCB_CW_EVENT_MASK, &events);
+    drain->listens = on;
+}
+
+static void ping(struct drain *drain, const struct drain_mark *mark) {
+    xcb_client_message_event_t message = {
+        .response_type = XCB_CLIENT_MESSAGE,
+        .format = 32,
+        .window = mark->target.window,
+        .type = drain->wm_protocols,
+        .data.data32 = {drain->net_wm_ping, (uint32_t)mark->epoch, mark->target.window},
+    };
+    xcb_send_event(drain->display->connection, 0, mark->target.window, XCB_EVENT_MASK_NO_EVENT, (const char *)&message);
+}
+
+void drain_take_message(struct drain *drain, const xcb_client_message_event_t *message) {
+    if (message->type != drain->wm_protocols || message->format != 32) return;
+    if (message->data.data32[0] != drain->net_wm_ping) return;
+    for (int i = 0; i < drain->count; i++) {
+        struct drain_mark *mark = &drain->marks[i];
+        bool answers = message->data.data32[1] == (uint32_t)mark->epoch && message->data.data32[2] == mark->target.window;
+        if (mark->target.pings && answers) mark->past = true;
+    }
+}
+
+static void drop_past(struct drain *drain) {
+    int gone = 0;
+    while (gone < drain->count && drain->marks[gone].past) drain->past = drain->marks[gone++].epoch;
+    drain->count -= gone;
+    memmove(drain->marks, drain->marks + gone, (size_t)drain->count * sizeof *drain->marks);
+    if (!drain->count) listen(drain, false);
+}
+
+void drain_look(struct drain *drain) {
+    uint64_t now = clock_ns();
+    for (int i = 0; i < drain->count; i++) {
+        struct drain_mark *mark = &drain->marks[i];
+        bool blind = !mark->target.pings && !mark->target.pid && now - mark->set_ns >= BLIND_NS;
+        bool waited = !mark->target.pings && now - mark->set_ns >= IDLE_LIMIT_NS;
+        if (mark->target.window == XCB_NONE || blind || waited) mark->past = true;
+    }
+    drop_past(drain);
+}
+
+uint64_t drain_set_mark(struct drain *drain, struct drain_target target, const struct drain_patience *patience) {
+    if (drain->count == DRAIN_MARKS) drain_wait(drain, drain->marks[0].epoch, patience);
+    if (drain->count == DRAIN_MARKS) drain->marks[0].past = true, drop_past(drain);
+    struct drain_mark mark = {.epoch = ++drain->epoch, .set_ns = clock_ns(), .target = target};
+    if (target.pings) {
+        listen(drain, true);
+        ping(drain, &mark);
+    }
+    xcb_flush(drain->display->connection);
+    drain->marks[drain->count++] = mark;
+    return mark.epoch;
+}
+
+static bool window_exists(struct drain *drain, xcb_window_t window) {
+    xcb_connection_t *c = drain->display->connection;
+    xcb_get_window_attributes_reply_t *reply =
+        xcb_get_window_attributes_reply(c, xcb_get_window_attributes(c, window), NULL);
+    bool exists = reply != NULL;
+    free(reply);
+    return exists;
+}
+
+static void wait_for_events(struct drain *drain, uint64_t ns) {
+    struct pollfd polled = {.fd = xcb_get_file_descriptor(drain->display->connection), .events = POLLIN};
+    struct timespec span = {0, (long)ns};
+    ppoll(&polled, 1, &span, NULL);
+}
+
+/* One more look at the oldest mark; `probe` watches its process where there is no ping. */
+static void look_at_oldest(struct drain *drain, struct idle_probe *probe, bool probing) {
+    struct drain_mark *mark = &drain->marks[0];
+    uint64_t waited = clock_ns() - mark->set_ns;
+    if (probing && idle_reached(probe)) mark->past = true;
+    if (mark->target.pid && !probing && waited >= BLIND_NS) mark->past = true;
+    /* Asked seldom: a window that went away takes its answer with it. */
+    if (mark->target.pings && waited > BLIND_NS && !window_exists(drain, mark->target.window)) mark->past = true;
+    drain_look(drain);
+}
+
+bool drain_wait(struct drain *drain, uint64_t epoch, const struct drain_patience *patience) {
+    uint64_t until = clock_ns() + patience->limit_ns, step = LOOK_NS;
+    drain_look(drain);
+    while (drain->past < epoch && drain->count) {
+        struct idle_probe probe = {.netlink_fd = -1};
+        uint64_t watched = drain->marks[0].epoch;
+        bool probing = !drain->marks[0].target.pings && idle_begin(&probe, drain->marks[0].target.pid);
+        while (drain->count && drain->marks[0].epoch == watched) {
+            if (!patience->turn(patience->owner) || clock_ns() > until) {
+                idle_end(&probe);
+                return false;
+            }
+            look_at_oldest(drain, &probe, probing);
+            if (!drain->count || drain->marks[0].epoch != watched) break;
+            wait_for_events(drain, step);
+            if (!probing && step < 10 * MS_NS) step += step / 2;
+        }
+        idle_end(&probe);
+    }
+    return true;
+}

@@ -1,0 +1,230 @@
+#include "frame_service.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <xcb/xcb.h>
+
+#include "clock.h"
+#include "reader.h"
+
+/* The newest frame follows the screen at most this often; a request with FRAME_FRESH never waits for it. */
+#define FOLLOW_NS (15 * MS_NS)
+/* How soon to look again for a slot that readers gave back. */
+#define SLOT_WAIT_NS (1 * MS_NS)
+
+static uint32_t kept_slots(void *owner) {
+    struct frame_service *service = owner;
+    uint32_t kept = 0;
+    for (int i = 0; i < service->loop.count; i++) {
+        const struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader) kept |= reader_kept(reader, service->capture.generation);
+    }
+    return kept;
+}
+
+static void drawn(void *owner, const struct box *boxes, int count, uint64_t at) {
+    struct frame_service *service = owner;
+    for (int i = 0; i < service->loop.count; i++) {
+        struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader) settle_note(&reader->settle, boxes, count, at);
+    }
+}
+
+struct capture_owner frame_service_owner(struct frame_service *service, const atomic_uint_fast64_t *acknowledged) {
+    return (struct capture_owner){kept_slots, drawn, acknowledged, service};
+}
+
+static void publish_size(struct frame_service *service) {
+    const struct frames *frames = &service->capture.frames;
+    atomic_store(service->screen_size, (unsigned)frames->width << 16 | (unsigned)frames->height);
+}
+
+static enum capture_result refresh(struct frame_service *service) {
+    enum capture_result result = capture_refresh(&service->capture);
+    if (result == CAPTURE_LOST) service->loop.x_lost = true;
+    if (result != CAPTURE_LOST) publish_size(service);
+    return result;
+}
+
+/* The frame in `slot`, with the mapping when the client does not have it yet. */
+static void answer_frame(struct frame_service *service, struct connection *connection, int slot, uint32_t flags) {
+    struct reader *reader = connection->state_of_role;
+    struct capture *capture = &service->capture;
+    const struct gd_SLOT *facts = &capture->frames.slots[slot];
+    int fds[2] = {capture->frames.fd, -1};
+    struct tail tail = {.data = NULL};
+    if (reader->generation != capture->generation) {
+        if (!reader_renew_leases(reader, capture->generation)) {
+            connection_fail(connection, reader->wanted_request, GD_ERROR_CAPTURE, 0, "no memory for a mapping");
+            return;
+        }
+        fds[1] = reader->leases_fd;
+        tail = (struct tail){.fds = fds, .fd_count = 2};
+        flags |= GD_FRAME_NEW_MAPPING;
+    }
+    reader->granted = 0;
+    /* One to write, one to lend while it is written, one for a second reader: beyond that views may be kept. */
+    if (frames_free(&capture->frames, kept_slots(service)) <= 3) flags |= GD_FRAME_COPY;
+    reader->granted = (uint32_t)slot + 1;
+    struct gd_FRAME fields = {
+        .flags = flags,
+        .slot = (uint32_t)slot,
+        .seq = ++service->answers,
+        .picture = facts->picture,
+        .captured_at_ns = facts->captured_at_ns,
+        .after_input = facts->after_input,
+        .width = (uint16_t)capture->frames.width,
+        .height = (uint16_t)capture->frames.height,
+    };
+    if (reader->wanted.flags & GD_FRAME_FRESH) {
+        fields.captured_at_ns = capture->fresh_at_ns;
+        fields.after_input = capture->fresh_after_input;
+    }
+    connection_send(connection, GD_MESSAGE_FRAME, reader->wanted_request, &fields, sizeof fields, tail);
+    if (reader->leases_fd >= 0) close(reader->leases_fd);
+    reader->leases_fd = -1;
+}
+
+/* Answers, or leaves the connection paused until a slot is free. */
+static void serve_frame(struct frame_service *service, struct connection *connection) {
+    struct reader *reader = connection->state_of_role;
+    struct capture *capture = &service->capture;
+    enum capture_result result = CAPTURE_DONE;
+    bool behind = capture->damaged && clock_ns() > capture->last_grab_ns + FOLLOW_NS;
+    uint32_t flags = reader->wanted.flags & GD_FRAME_POINTER;
+    reader->granted = 0;
+    if (reader->wanted.flags & GD_FRAME_FRESH || behind) result = refresh(service);
+    int slot = capture->frames.newest;
+    if (result == CAPTURE_DONE && flags) result = capture_with_pointer(capture, &slot);
+    if (result == CAPTURE_LOST) service->loop.x_lost = true;
+    reader->waits = connection->paused = result == CAPTURE_NO_SLOT;
+    if (result == CAPTURE_DONE) answer_frame(service, connection, slot, flags);
+    if (result == CAPTURE_IMPOSSIBLE)
+        connection_fail(connection, reader->wanted_request, GD_ERROR_CAPTURE, 0, "the screen could not be captured");
+}
+
+static void begin_settle(struct frame_service *service, struct connection *connection, const struct message *message) {
+    struct reader *reader = connection->state_of_role;
+    if (reader->settle.active)
+        connection_fail(connection, message->request, GD_ERROR_BUSY, 0, "this connection settles already");
+    else if (!settle_begin(&reader->settle, message->request, message))
+        connection_fail(connection, message->request, GD_ERROR_MALFORMED, 0, "SETTLE is malformed");
+    else
+        refresh(service); /* what was drawn before counts from now on */
+}
+
+static void on_message(struct loop *loop, struct connection *connection, const struct message *message) {
+    struct frame_service *service = loop->owner;
+    const struct frames *frames = &service->capture.frames;
+    if (connection->state != OPEN) {
+        opening_message(&service->opening, connection, message, (uint16_t)frames->width, (uint16_t)frames->height);
+        if (connection->state == OPEN && connection->role == GD_ROLE_FRAMES) connection->state_of_role = reader_new();
+        return;
+    }
+    struct reader *reader = connection->state_of_role;
+    if (!reader) {
+        connection->state = CLOSING;
+    } else if (message->code == GD_MESSAGE_FRAME_REQUEST && FIELDS(message, &reader->wanted)) {
+        reader->wanted_request = message->request;
+        serve_frame(service, connection);
+    } else if (message->code == GD_MESSAGE_SETTLE) {
+        begin_settle(service, connection, message);
+    } else {
+        connection_fail(connection, message->request, GD_ERROR_MALFORMED, 0, "not a message for a reader of frames");
+        connection->state = CLOSING;
+    }
+}
+
+static void on_gone(struct loop *loop, struct connection *connection) {
+    (void)loop;
+    if (connection->state_of_role) reader_release(connection->state_of_role);
+}
+
+static void on_arrived(struct loop *loop, int fd) {
+    struct frame_service *service = loop->owner;
+    struct connection *connection = connection_new(fd);
+    if (!connection) {
+        close(fd);
+        return;
+    }
+    bool allowed = opening_allows_peer(&service->opening, fd);
+    if (allowed && loop_add(loop, connection)) return;
+    connection_fail(connection, 0, allowed ? GD_ERROR_BUSY : GD_ERROR_UNAUTHORIZED, 0,
+                    allowed ? "too many connections" : "this user may not connect");
+    connection_free(connection);
+}
+
+static void on_leaves(struct loop *loop, struct connection *connection) {
+    struct frame_service *service = loop->owner;
+    if (loop_hand_over(service->input_loop, connection)) return;
+    connection_fail(connection, 0, GD_ERROR_BUSY, 0, "too many connections");
+    connection_free(connection);
+}
+
+/* Answers a wait that is over; else says when to look again. */
+static uint64_t finish_settle(struct frame_service *service, struct connection *connection) {
+    struct reader *reader = connection->state_of_role;
+    bool settled;
+    uint64_t again;
+    if (!settle_is_over(&reader->settle, clock_ns(), &settled, &again)) return again;
+    /* Quiet as far as we know: now ask the X server. */
+    if (settled && refresh(service) == CAPTURE_LOST) return NOT_DUE;
+    uint64_t now = clock_ns();
+    if (!settle_is_over(&reader->settle, now, &settled, &again)) return again;
+    reader->settle.active = false;
+    SEND(connection, reader->settle.request, SETTLED, .settled = settled,
+         .waited_us = (uint32_t)((now - reader->settle.began_ns) / 1000));
+    return NOT_DUE;
+}
+
+static uint64_t finish_settles(struct frame_service *service) {
+    uint64_t due = NOT_DUE;
+    for (int i = 0; i < service->loop.count && !service->loop.x_lost; i++) {
+        struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (!reader || !reader->settle.active) continue;
+        uint64_t again = finish_settle(service, service->loop.connections[i]);
+        if (again < due) due = again;
+    }
+    return due;
+}
+
+static uint64_t serve_waiting(struct frame_service *service) {
+    uint64_t due = NOT_DUE;
+    for (int i = 0; i < service->loop.count; i++) {
+        struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader && reader->waits) serve_frame(service, service->loop.connections[i]);
+        if (reader && reader->waits) due = clock_ns() + SLOT_WAIT_NS;
+    }
+    return due;
+}
+
+static bool anyone_reads(const struct frame_service *service) {
+    for (int i = 0; i < service->loop.count; i++)
+        if (service->loop.connections[i]->state_of_role) return true;
+    return false;
+}
+
+static uint64_t follow_screen(struct frame_service *service) {
+    struct capture *capture = &service->capture;
+    if (!(capture->damaged || capture->resized) || !anyone_reads(service)) return NOT_DUE;
+    uint64_t due = capture->last_grab_ns + FOLLOW_NS, now = clock_ns();
+    if (now < due) return due;
+    if (refresh(service) == CAPTURE_NO_SLOT) return now + SLOT_WAIT_NS;
+    return capture->damaged || capture->resized ? capture->last_grab_ns + FOLLOW_NS : NOT_DUE;
+}
+
+static uint64_t on_turn(struct loop *loop) {
+    struct frame_service *service = loop->owner;
+    if (!capture_read_events(&service->capture)) loop->x_lost = true;
+    if (loop->x_lost) return NOT_DUE;
+    uint64_t follow = follow_screen(service), wait = serve_waiting(service), settle = finish_settles(service);
+    uint64_t due = follow < wait ? follow : wait;
+    return settle < due ? settle : due;
+}
+
+bool frame_service_open(struct frame_service *service, int listen_fd) {
+    static const struct loop_work work = {on_message, on_gone, on_turn, on_arrived, GD_ROLE_FRAMES, on_leaves};
+    publish_size(service);
+    return loop_open(&service->loop, &work, service, xcb_get_file_descriptor(service->capture.display.connection),
+                     listen_fd);
+}

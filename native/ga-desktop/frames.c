@@ -1,0 +1,136 @@
+#define _GNU_SOURCE
+#include "frames.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define SLOTS_OFFSET 64u
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+_Static_assert(sizeof(struct gd_MAPPING) <= SLOTS_OFFSET, "the slots follow the mapping's facts");
+_Static_assert(SLOTS_OFFSET + GD_SLOTS * sizeof(struct gd_SLOT) <= PAGE, "facts fit in the first page");
+
+static size_t round_up(size_t size) {
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+static void describe(struct frames *frames, uint32_t generation, size_t slot_bytes) {
+    *frames->mapping = (struct gd_MAPPING){
+        .magic = GD_MAGIC,
+        .version = GD_VERSION,
+        .generation = generation,
+        .width = (uint32_t)frames->width,
+        .height = (uint32_t)frames->height,
+        .stride = (uint32_t)frames->width * 3,
+        .slot_count = GD_SLOTS,
+        .slots_offset = SLOTS_OFFSET,
+        .pixels_offset = PAGE,
+        .slot_bytes = slot_bytes,
+    };
+}
+
+bool frames_open(struct frames *frames, int width, int height, uint32_t generation) {
+    size_t slot_bytes = round_up((size_t)width * (size_t)height * 3);
+    *frames = (struct frames){.fd = -1, .width = width, .height = height, .newest = NO_SLOT};
+    frames->memory_size = PAGE + GD_SLOTS * slot_bytes;
+    frames->fd = memfd_create("ga-desktop-frames", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (frames->fd < 0) return false;
+    void *memory = MAP_FAILED;
+    if (ftruncate(frames->fd, (off_t)frames->memory_size) == 0)
+        memory = mmap(NULL, frames->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, frames->fd, 0);
+    if (memory == MAP_FAILED) {
+        close(frames->fd);
+        frames->fd = -1;
+        return false;
+    }
+    int seals = F_SEAL_GROW | F_SEAL_SHRINK;
+    if (fcntl(frames->fd, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) < 0) fcntl(frames->fd, F_ADD_SEALS, seals);
+    frames->memory = memory;
+    frames->mapping = memory;
+    frames->slots = (struct gd_SLOT *)(void *)(frames->memory + SLOTS_OFFSET);
+    describe(frames, generation, slot_bytes);
+    for (int i = 0; i < GD_SLOTS; i++) box_list_add(&frames->stale[i], (struct box){0, 0, width, height});
+    return true;
+}
+
+void frames_close(struct frames *frames) {
+    if (!frames->memory) return;
+    __atomic_store_n(&frames->mapping->retired, 1, __ATOMIC_RELEASE);
+    munmap(frames->memory, frames->memory_size);
+    close(frames->fd);
+    frames->memory = NULL;
+    frames->fd = -1;
+}
+
+static bool is_free(const struct frames *frames, int slot, uint32_t kept) {
+    return slot != frames->newest && !(kept & (1u << slot));
+}
+
+int frames_choose(const struct frames *frames, uint32_t kept) {
+    for (int slot = 0; slot < GD_SLOTS; slot++)
+        if (is_free(frames, slot, kept)) return slot;
+    return NO_SLOT;
+}
+
+int frames_free(const struct frames *frames, uint32_t kept) {
+    int count = 0;
+    for (int slot = 0; slot < GD_SLOTS; slot++) count += is_free(frames, slot, kept);
+    return count;
+}
+
+uint8_t *frames_pixel(const struct frames *frames, int slot, int x, int y) {
+    size_t stride = frames->mapping->stride;
+    size_t start = PAGE + (size_t)slot * frames->mapping->slot_bytes;
+    return frames->memory + start + (size_t)y * stride + (size_t)x * 3;
+}
+
+static void copy_box(struct frames *frames, int to, struct box box) {
+    size_t stride = frames->mapping->stride;
+    if (box.width == frames->width) {
+        memcpy(frames_pixel(frames, to, 0, box.y), frames_pixel(frames, frames->newest, 0, box.y),
+               stride * (size_t)box.height);
+        return;
+    }
+    for (int y = box.y; y < box.y + box.height; y++)
+        memcpy(frames_pixel(frames, to, box.x, y), frames_pixel(frames, frames->newest, box.x, y),
+               (size_t)box.width * 3);
+}
+
+static bool covered(const struct box_list *coming, struct box box) {
+    for (int i = 0; i < coming->count; i++)
+        if (box_contains(coming->items[i], box)) return true;
+    return false;
+}
+
+void frames_begin(struct frames *frames, int slot, const struct box_list *coming) {
+    struct box_list *stale = &frames->stale[slot];
+    __atomic_store_n(&frames->slots[slot].lock, frames->slots[slot].lock + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (int i = 0; i < stale->count; i++)
+        if (frames->newest != NO_SLOT && !covered(coming, stale->items[i])) copy_box(frames, slot, stale->items[i]);
+    stale->count = 0;
+}
+
+void frames_finish(struct frames *frames, int slot, const struct box_list *changed, const struct gd_SLOT *facts,
+                   bool as_newest) {
+    struct gd_SLOT *own = &frames->slots[slot];
+    own->picture = facts->picture;
+    own->captured_at_ns = facts->captured_at_ns;
+    own->after_input = facts->after_input;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&own->lock, own->lock + 1, __ATOMIC_RELEASE);
+    if (!as_newest) {
+        box_list_add_all(&frames->stale[slot], changed);
+        return;
+    }
+    for (int other = 0; other < GD_SLOTS; other++)
+        if (other != slot) box_list_add_all(&frames->stale[other], changed);
+    frames->newest = slot;
+    __atomic_store_n(&frames->mapping->newest, (uint32_t)slot, __ATOMIC_RELEASE);
+}

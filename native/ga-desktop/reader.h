@@ -1,0 +1,41 @@
+/* What the service keeps for one client that reads frames: the slots it holds, what it waits for. */
+#ifndef GD_READER_H
+#define GD_READER_H
+
+#include "box.h"
+#include "connection.h"
+
+struct settle_wait {
+    bool active;
+    uint64_t request, began_ns, quiet_ns, until_ns;
+    uint64_t last_drawn_ns;
+    int ignored_count;
+    struct box ignored[GD_MAX_BOXES];
+};
+
+struct reader {
+    const volatile uint8_t *leases; /* written by the client: slot + 1 for each slot it keeps */
+    int leases_fd;                  /* -1: sent */
+    uint32_t generation;            /* of the mapping that the client has; 0: none */
+    uint32_t granted;               /* slot + 1 of its last answer, 0: none */
+    bool waits;                     /* for a slot to become free */
+    struct gd_FRAME_REQUEST wanted;
+    uint64_t wanted_request;
+    struct settle_wait settle;
+};
+
+struct reader *reader_new(void);
+void reader_release(struct reader *reader);
+
+/* A fresh lease page for a new mapping; false when there is no memory. */
+bool reader_renew_leases(struct reader *reader, uint32_t generation);
+/* A bit for each slot of this generation that the client holds. */
+uint32_t reader_kept(const struct reader *reader, uint32_t generation);
+
+/* False when the fields make no sense. */
+bool settle_begin(struct settle_wait *settle, uint64_t request, const struct message *message);
+void settle_note(struct settle_wait *settle, const struct box *drawn, int count, uint64_t at);
+/* Whether it is over; else *due is when to look again. */
+bool settle_is_over(const struct settle_wait *settle, uint64_t now, bool *settled, uint64_t *due);
+
+#endif

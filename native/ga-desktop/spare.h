@@ -1,0 +1,53 @@
+/* Key codes that the layout does without, and the symbols we lend them.
+ *
+ * What a key was before is kept here and, for the case that we are killed, in a property of the root window, so that the
+ * next ga-desktop gives it back.
+ */
+#ifndef GD_SPARE_H
+#define GD_SPARE_H
+
+#include "keymap.h"
+
+#define SPARE_MAX 160
+#define RESERVED UINT64_MAX
+
+struct spare_key {
+    uint8_t keycode;
+    bool held;        /* pressed across actions: it keeps its symbol */
+    uint32_t keysym;  /* lent; NO_KEYSYM: as the map had it */
+    uint64_t epoch;   /* of the drain mark behind its last use; RESERVED: used since the last mark */
+    struct key original;
+};
+
+struct spare_keys {
+    int count;
+    struct spare_key keys[SPARE_MAX];
+    bool is_spare[KEYCODES];
+    xcb_atom_t property;
+    unsigned int written_from, written_to; /* sequence numbers of our last change of the map, to know its echo */
+};
+
+bool spare_open(struct spare_keys *spare, struct x_display *display);
+/* Gives back what a predecessor that was killed has left; the map is read before, and again if this returns true. */
+bool spare_recover(struct spare_keys *spare, struct keymap *keymap, struct x_display *display);
+/* Looks for spare keys in a map that was just read; keeps those that still hold what we lent them. */
+void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct x_display *display);
+
+struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym);
+/* How many keys can take another meaning when marks up to `past` are past. */
+int spare_ready(const struct spare_keys *spare, uint64_t past);
+/* The mark that must be past before one more key can be taken; RESERVED when no mark helps. */
+uint64_t spare_oldest_epoch(const struct spare_keys *spare);
+/* The mark behind all uses since the last one. */
+void spare_mark(struct spare_keys *spare, uint64_t epoch);
+bool spare_any_reserved(const struct spare_keys *spare);
+/* Keys that are not held and not reserved: as many can be lent in the end. */
+int spare_lendable(const struct spare_keys *spare);
+/* Lends and reserves the keys unused for longest, in one change of the map. The server is grabbed by the caller. */
+void spare_lend(struct spare_keys *spare, struct keymap *keymap, struct x_display *display, const uint32_t *keysyms,
+                int count, uint64_t past);
+/* Gives everything back, but what somebody else has changed since. The server is grabbed by the caller. */
+void spare_give_back(struct spare_keys *spare, struct keymap *keymap, struct x_display *display);
+bool spare_any_lent(const struct spare_keys *spare);
+
+#endif

@@ -1,0 +1,33 @@
+/* One connection to the X server, and what that server can do. */
+#ifndef GD_X_DISPLAY_H
+#define GD_X_DISPLAY_H
+
+#include <stdbool.h>
+#include <xcb/xcb.h>
+
+#include "pixels.h"
+
+struct x_display {
+    xcb_connection_t *connection;
+    xcb_screen_t *screen;
+    xcb_window_t root;
+    struct pixel_format format; /* bytes_per_pixel is 0 when frames cannot be made of it */
+    bool has_shm;               /* by file descriptor; whether it works is seen when it is tried */
+    uint8_t damage_event, xkb_event;
+};
+
+/* Connects to `name`, trying again for wait_s seconds; false with a reason. */
+bool x_display_open(struct x_display *display, const char *name, double wait_s, char *reason, int reason_size);
+void x_display_close(struct x_display *display);
+
+/* Asks for the extensions; false with the name of what is missing. */
+bool x_display_prepare_capture(struct x_display *display, const char **missing);
+bool x_display_prepare_input(struct x_display *display, const char **missing);
+
+/* The screen's present size; false when the server is gone. */
+bool x_display_size(struct x_display *display, int *width, int *height);
+bool x_display_lost(const struct x_display *display);
+/* A round trip: when it is back the server has done all that was sent before. */
+bool x_display_sync(struct x_display *display);
+
+#endif
