@@ -19,7 +19,7 @@ def near_miss(word: str, known: Iterable[str]) -> str | None:
     mine = _fold(word)
     if mine in folded:
         return folded[mine]
-    close = difflib.get_close_matches(mine, list(folded), n=1, cutoff=0.82)
+    close = difflib.get_close_matches(mine, list(folded), n=1, cutoff=0.8)
     if close:
         return folded[close[0]]
     tails = [k for k in candidates if "_" in word and k.endswith(f"_{word}")]
