@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PACKAGES = ("stranger_party", "robobench", "robotics_world")
 STRANGERS = Path(__file__).with_name("strangers")
 ROVER = "stranger_party.world:RoverRunner"
 BENCHMARK = STRANGERS / "stranger_party"
@@ -21,5 +22,5 @@ def strangers_on_path() -> Iterator[Path]:
         yield STRANGERS
     finally:
         sys.path.remove(str(STRANGERS))
-        for name in [n for n in sys.modules if n.split(".")[0] == "stranger_party"]:
+        for name in [n for n in sys.modules if n.split(".")[0] in PACKAGES]:
             del sys.modules[name]

@@ -1,0 +1,1 @@
+"""The project that the extension guide speaks of."""

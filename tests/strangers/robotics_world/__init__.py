@@ -1,0 +1,1 @@
+"""A benchmark shipped as a package under its own name."""
