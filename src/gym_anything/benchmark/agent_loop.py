@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -58,12 +58,23 @@ class LoopResult:
 class AgentLoop:
     """Drives one agent through one episode that is reset already."""
 
-    def __init__(self, env: Any, agent: Any, thread: AgentThread, monitor: Monitor, limits: PhaseLimits) -> None:
+    def __init__(
+        self,
+        env: Any,
+        agent: Any,
+        thread: AgentThread,
+        monitor: Monitor,
+        limits: PhaseLimits,
+        *,
+        on_timing: Callable[[Mapping[str, Any]], None] = lambda _facts: None,
+    ) -> None:
+        """Args: on_timing: told how long each turn took: ``{step, tool_id, agent_ms, env_step_ms, …}``."""
         self._env = env
         self._agent = agent
         self._thread = thread
         self._monitor = monitor
         self._limits = limits
+        self._on_timing = on_timing
         self._began = time.monotonic()
         self.result = LoopResult()
 
@@ -118,20 +129,23 @@ class AgentLoop:
             if max_steps is not None and self.result.steps >= max_steps:
                 self.result.ended_by = MAX_STEPS
                 return
+            asked = time.perf_counter()
             answer = self._ask(lambda seen=obs, said=outputs: self._agent.step(seen, said), "step()")
-            turns = read_turns(answer)
+            turns, agent_s = read_turns(answer), time.perf_counter() - asked
             if not turns:
                 self._count()  # an agent that does nothing must not go on for ever
             outputs = []
             for turn in turns:
-                new_obs, output = self._act(turn)
+                new_obs, output = self._act(turn, agent_s)
+                agent_s = 0.0  # the answer's time counts once, at its first turn
                 obs = new_obs if new_obs is not None else obs
                 outputs.append(output)
                 if self.result.is_done:
                     return
 
-    def _act(self, turn: AgentTurn) -> tuple[Mapping[str, Any] | None, dict[str, Any]]:
+    def _act(self, turn: AgentTurn, agent_s: float) -> tuple[Mapping[str, Any] | None, dict[str, Any]]:
         """Do one turn; a refused action becomes an output that says why."""
+        began = time.perf_counter()
         self._monitor.phase(phases.WORLD, phases.STEP_S + asked_wait_s(turn.actions) + self._limits.judge_s)
         obs = None
         try:
@@ -141,7 +155,20 @@ class AgentLoop:
         else:
             self.result.info, self.result.reward, self.result.is_done = dict(info), float(reward), bool(done)
             output = info.get("action_result") or _DONE_OUTPUT
+        env_step_s = time.perf_counter() - began
         self._count()
+        inside = self.result.info.get("timings") if output.get("action") != "error" else None
+        self._on_timing(
+            {
+                "step": self.result.steps,
+                "tool_id": turn.tool_id,
+                "actions": len(turn.actions),
+                "refused": output.get("action") == "error",
+                "agent_ms": round(agent_s * 1000, 3),
+                "env_step_ms": round(env_step_s * 1000, 3),
+                "timings": inside,
+            }
+        )
         return obs, {**output, "tool_id": turn.tool_id}
 
     def _count(self) -> None:

@@ -31,6 +31,7 @@ class EpisodeRequest:
         runner: key or locator of the world; None lets the environment and this machine decide.
         fast_io, pacing, use_cache, cache_level, use_savevm, strict_hooks: as for ``from_config`` and ``reset``.
         overrides: laid over the environment's file.
+        timing_jsonl: absolute path of a file that gets a line with timings for every step; None: none.
         verbose, debug: told to the agent.
     """
 
@@ -56,6 +57,7 @@ class EpisodeRequest:
     use_savevm: bool = False
     strict_hooks: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    timing_jsonl: str | None = None
     verbose: bool = False
     debug: bool = False
 

@@ -22,6 +22,7 @@ from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.benchmark.phases import PhaseLimits, phase_limits
 from gym_anything.benchmark.plan import digest_or_none
+from gym_anything.benchmark.timing_lines import TimingLines
 from gym_anything.episode.factory import from_config
 from gym_anything.episode.hooks import HOOK_TIMEOUT
 from gym_anything.episode.outcome import Outcome
@@ -79,6 +80,7 @@ class _Player:
     warnings: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+    phase_began: float = field(default_factory=time.monotonic)
     began_at: str = field(default_factory=lambda: _utc())
 
     def play(self, make: MakeEnv) -> EpisodeRecord:
@@ -133,7 +135,7 @@ class _Player:
         prompt = env.task_spec.prompt if env.task_spec is not None else ""
         context = _context(self.request, env, wants_task_root=getattr(agent, "wants_task_root", False))
         self.facts["agent_saw_task_root"] = "task_root" in context
-        result = AgentLoop(env, agent, thread, _Watch(self), limits).run(
+        result = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write).run(
             obs,
             context,
             task_description=prompt,
@@ -217,9 +219,8 @@ class _Player:
 
     def _close_phase(self) -> None:
         now = time.monotonic()
-        since = self.timings.pop("_since", self.began)
-        self.timings[f"{self.doing}_s"] = self.timings.get(f"{self.doing}_s", 0.0) + now - since
-        self.timings["_since"] = now
+        self.timings[f"{self.doing}_s"] = self.timings.get(f"{self.doing}_s", 0.0) + now - self.phase_began
+        self.phase_began = now
 
 
 @dataclass

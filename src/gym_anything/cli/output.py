@@ -34,7 +34,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
+    table = Table(title=title, title_justify="left", header_style="bold")
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:

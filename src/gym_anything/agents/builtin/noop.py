@@ -9,7 +9,7 @@ from gym_anything.agents.base import BaseAgent
 
 
 class NoopAgent(BaseAgent):
-    """Looks ``steps`` times (agent argument, default 1) and stops."""
+    """Does nothing: looks once (agent argument steps=N: N times) and stops."""
 
     def init(self, task_description: str, display_resolution: tuple[int, int], save_path: str) -> None:
         """See ``BaseAgent``."""

@@ -28,7 +28,10 @@ DEFAULT_SOLUTION = "oracle.json"
 
 
 class OracleAgent(BaseAgent):
-    """Plays a solution file step by step, then stops. A refused step stops it with an error: solutions are exact."""
+    """Plays the solution file beside a task (agent argument solution=FILE: another one), then stops.
+
+    A refused step is an error: solutions are exact.
+    """
 
     wants_task_root: ClassVar[bool] = True
 

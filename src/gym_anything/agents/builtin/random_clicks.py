@@ -13,7 +13,7 @@ _KEYS = (["Return"], ["Tab"], ["Escape"], ["ctrl", "s"], ["Down"], ["BackSpace"]
 
 
 class RandomAgent(BaseAgent):
-    """Does ``steps`` random actions (agent argument, default: until a limit ends the episode).
+    """Clicks, types and scrolls at random until a limit ends the episode (agent argument steps=N: N times).
 
     Agent argument ``seed``: what the choices follow; default: the episode's seed and attempt.
     """

@@ -1,0 +1,113 @@
+"""What a set of runs comes to: totals and rows, for tables and JSON. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gym_anything.benchmark.execute import PlayedRun
+
+HEADINGS = ("environment", "task", "result", "score", "steps", "time", "remark")
+_REMARK_CHARACTERS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Runs and what they come to.
+
+    Attributes:
+        runs: in the order of the plan.
+        problems: what was asked for and could not be planned.
+        skipped: runs that were there already.
+        cut_off: episodes that were begun or planned and have no result, because the run was stopped.
+    """
+
+    runs: Sequence[PlayedRun]
+    problems: Sequence[str] = ()
+    skipped: int = 0
+    cut_off: int = 0
+
+    def totals(self) -> dict[str, Any]:
+        """Return counts and means. Broken runs are in no rate and no mean: they say nothing about the agent."""
+        count = Counter(run.record.outcome.status for run in self.runs)
+        judged = [run.record for run in self.runs if not run.record.outcome.is_broken]
+        blames = Counter(run.record.outcome.blame for run in self.runs if run.record.outcome.is_broken)
+        return {
+            "runs": len(self.runs),
+            "passed": count["passed"],
+            "failed": count["failed"],
+            "broken": count["broken"],
+            "broken_by_blame": {str(blame): number for blame, number in sorted(blames.items(), key=str)},
+            "pass_rate": round(count["passed"] / len(judged), 4) if judged else None,
+            "mean_score": round(sum(record.outcome.score for record in judged) / len(judged), 2) if judged else None,
+            "steps": sum(run.record.steps for run in self.runs),
+            "duration_s": round(sum(run.record.duration_s for run in self.runs), 3),
+            "skipped": self.skipped,
+            "cut_off": self.cut_off,
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a table's rows under ``HEADINGS``."""
+        return [_row(run) for run in self.runs]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "totals": self.totals(),
+            "problems": list(self.problems),
+            "episodes": [episode_dict(run) for run in self.runs],
+        }
+
+    def summary_line(self) -> str:
+        """Return the totals as one sentence."""
+        totals = self.totals()
+        parts = [f"{totals['passed']} passed, {totals['failed']} failed, {totals['broken']} broken"]
+        if totals["broken"]:
+            blames = ", ".join(f"{blame} {number}" for blame, number in totals["broken_by_blame"].items())
+            parts[0] += f" ({blames})"
+        if totals["pass_rate"] is not None:
+            parts.append(f"pass rate {totals['pass_rate']:.0%}")
+        if self.skipped:
+            parts.append(f"{self.skipped} were there already")
+        if self.cut_off:
+            parts.append(f"{self.cut_off} not played")
+        return "; ".join(parts)
+
+
+def episode_dict(run: PlayedRun) -> dict[str, Any]:
+    """Return one run's JSON form: its record and its folder, with ``env``, ``task`` and ``status`` on top."""
+    record = run.record
+    return {
+        "env": record.request.get("env"),
+        "task": record.request.get("task"),
+        "status": record.outcome.status,
+        "run_dir": str(run.run_dir),
+        **record.to_dict(),
+    }
+
+
+def _row(run: PlayedRun) -> tuple[str, ...]:
+    record = run.record
+    outcome = record.outcome
+    result = outcome.status + (f" ({outcome.blame})" if outcome.is_broken else "")
+    attempt = int(record.request.get("attempt") or 0)
+    return (
+        str(record.request.get("env")),
+        str(record.request.get("task")) + (f" #{attempt + 1}" if attempt else ""),
+        result,
+        "" if outcome.is_broken else f"{outcome.score:g}",
+        str(record.steps),
+        f"{record.duration_s:.1f} s",
+        short_remark(outcome.story, record.reason),
+    )
+
+
+def short_remark(story: str, reason: str | None) -> str:
+    """Return the first line of a story, shortened, with why the episode ended when a limit ended it."""
+    first = story.strip().splitlines()[0] if story.strip() else ""
+    if len(first) > _REMARK_CHARACTERS:
+        first = first[: _REMARK_CHARACTERS - 1] + "…"
+    limit = f"[{reason}] " if reason in ("timeout", "max_steps", "deadline", "stopped") else ""
+    return limit + first
