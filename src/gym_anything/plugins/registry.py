@@ -207,7 +207,7 @@ class Registry(Generic[T]):
                 detail={"key": key, "extra": extra, "fix": self._how_to_get(key)},
             )
         known = self._claimed_keys()
-        near = difflib.get_close_matches(key, [*known, *self._reserved], n=3)
+        near = difflib.get_close_matches(key, dict.fromkeys([*known, *self._reserved]), n=3)
         hint = f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
         return UnknownPlugin(
             f"there is no {self.noun} {key!r}{hint}. Known: {', '.join(known) or 'none'}. A locator"
