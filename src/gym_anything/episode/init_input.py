@@ -103,9 +103,9 @@ class _Reader:
     def _click(self, kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if "button" in arguments or "clicks" in arguments:
             wanted = (arguments.get("button", "left"), arguments.get("clicks", 1))
-            if wanted not in _COUNTED:
+            if wanted not in list(_COUNTED):  # a list: what came may not be hashable
                 raise ValueError(f"{wanted[1]!r} clicks of the {wanted[0]!r} button are no action of the contract")
-            kind = _COUNTED[wanted]
+            kind = _COUNTED[wanted[0], wanted[1]]
         self._pointer = self._point(arguments)
         return {"mouse": {kind: list(self._pointer)}}
 
@@ -113,8 +113,9 @@ class _Reader:
         start = arguments.get("start", arguments.get("from", self._pointer))
         end = arguments.get("end", arguments.get("to"))
         end = self._point(arguments) if end is None else end
-        if start is None:
-            raise ValueError("a drag needs a start; move there first")
+        for point in (start, end):
+            if not isinstance(point, list | tuple) or len(point) != 2:
+                raise ValueError(f"a drag needs a start (move there first) and an end, each [x, y], not {point!r:.80}")
         self._pointer = (end[0], end[1])
         return {"mouse": {"left_click_drag": [list(start), list(end)]}}
 

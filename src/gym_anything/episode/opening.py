@@ -15,6 +15,7 @@ from gym_anything.episode.pacing import PACINGS, choose_pacing
 from gym_anything.episode.session import Session, secret_values
 from gym_anything.errors import SpecInvalid, UnsupportedFeature
 from gym_anything.runtime.runners.select import choose_runner
+from gym_anything.runtime.runners.spec_check import check_spec
 from gym_anything.specs.mounts import find_host_path, resolve_mounts
 from gym_anything.specs.secret_refs import attach_secrets, load_secrets
 
@@ -48,10 +49,12 @@ def open_session(
     if runner is None:
         env_spec = _located(env_spec, env_root)
         choice = choose_runner(env_spec, os.environ, argument=runner_name)
-        check_options(choice.cls, choice.name, env_spec)
+        check = check_spec(choice.name, choice.cls, env_spec)
+        check.raise_for_errors()
         runner, runner_name = choice.cls(env_spec), choice.name
     else:
         runner_name = runner_name or runner.runner_name()
+        check = check_spec(runner_name, type(runner), env_spec)
     if fast_io and not runner.supports_fast_io():
         raise UnsupportedFeature(
             f"{runner_name} does not support fast_io; leave it out, or choose a runner that does "
@@ -76,18 +79,9 @@ def open_session(
         roles=_roles(env_spec),
         warnings=list(warnings),
     )
-    for field, reason in type(runner).unenforced_fields(env_spec):
-        session.warn(f"{field} is not enforced by {runner_name}: {reason}")
+    for unenforced in check.unenforced:
+        session.warn(str(unenforced))
     return session
-
-
-def check_options(cls: type[BaseRunner], name: str, spec: EnvSpec) -> None:
-    """Raise SpecInvalid with everything a runner class has against ``runner_options``."""
-    wrong = cls.validate_options(spec)
-    if wrong:
-        raise SpecInvalid(
-            f"runner_options for {name}: {'; '.join(wrong)}", detail={"key": "runner_options", "problems": list(wrong)}
-        )
 
 
 def _located(spec: EnvSpec, env_root: Path | None) -> EnvSpec:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TICKS_PER_S = 1000
 _FALLBACK_CODEC = "mpeg4"
 # Fragments: whoever is killed leaves a file that plays up to the last one.
-_CONTAINER_OPTIONS = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
+_CONTAINER_OPTIONS = {"movflags": "empty_moov+default_base_moof", "frag_duration": "2000000", "flush_packets": "1"}
 _KEYFRAME_EVERY = 50
 
 
