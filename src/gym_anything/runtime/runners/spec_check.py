@@ -21,7 +21,7 @@ class UnenforcedField:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.field}: not enforced by {self.runner}: {self.reason}"
+        return f"{self.field} is not enforced by {self.runner}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
