@@ -43,6 +43,7 @@ class HostView:
     applications: Sequence[Application]
     guest_program: str
     desktop_program: str
+    waiter_program: str
     resolv_conf: str = ""
     single_id: bool = False
     has_sudo: bool = False
@@ -84,6 +85,7 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
         rlimits={"RLIMIT_CORE": 0},
         guest_program=f"{HOME_OF_OURS}/ga-guest",
         guest_argv=guest_argv(people),
+        waiter=host.waiter_program,
         env={**base_env(people.desktop), **dict(place.label)},
         session=session_plan(spec, options, people),
     )
@@ -145,9 +147,11 @@ def session_plan(spec: EnvSpec, options: LocalOptions, people: AccountFiles) -> 
         home=desktop.home,
         env=desktop_env(desktop),
         early=[bus] if options.accessibility else [],
-        server_argv=server_argv(width, height, view_only=spec.vnc.view_only),
+        server_argv=server_argv(width, height, view_only=spec.vnc.view_only, opengl=options.opengl),
         desktop_argv=desktop_argv(),
-        wallpaper=wallpaper_argv(options),
+        gradient=gradient(options),
+        wallpaper=["hsetroot", "-cover", options.wallpaper] if options.wallpaper.startswith("/") else [],
+        size=[width, height],
         window_manager=[] if options.window_manager == "none" else manager,
         panel=[] if options.panel == "none" else [options.panel, "-c", f"{FOLDER}/tint2rc"],
         stale_locks=[["/tmp", ".X", "-lock"]],
@@ -155,7 +159,7 @@ def session_plan(spec: EnvSpec, options: LocalOptions, people: AccountFiles) -> 
     )
 
 
-def server_argv(width: int, height: int, *, view_only: bool = False) -> list[str]:
+def server_argv(width: int, height: int, *, view_only: bool = False, opengl: bool = False) -> list[str]:
     """Return the X server's command line: no TCP, one Unix socket for VNC which only the host's forwarder reaches."""
     argv = ["Xvnc", f":{DISPLAY}", "-geometry", f"{width}x{height}", "-depth", "24", "-ac", "-br", "-nolisten", "tcp"]
     argv += [
@@ -171,6 +175,8 @@ def server_argv(width: int, height: int, *, view_only: bool = False) -> list[str
     ]
     # It keeps a second copy of the screen to find what really changed: 8 MiB that a local socket does not need.
     argv += ["-CompareFB", "0", "-desktop", _HOST_NAME, "-noreset"]
+    if not opengl:
+        argv += ["-extension", "GLX"]
     if view_only:
         argv += ["-AcceptKeyEvents=0", "-AcceptPointerEvents=0", "-AcceptCutText=0"]
     return argv
@@ -184,13 +190,11 @@ def desktop_argv() -> list[str]:
     ]  # fmt: skip
 
 
-def wallpaper_argv(options: LocalOptions) -> list[list[str]]:
-    """Return the program that paints the root window."""
+def gradient(options: LocalOptions) -> list[int]:
+    """Return the colours of the wallpaper from top to bottom; none when a picture is shown."""
     if options.wallpaper == "default":
-        return [["hsetroot", "-add", "#16222f", "-add", "#24506b", "-add", "#4a8f9f", "-gradient", "215"]]
-    if options.wallpaper.startswith("#"):
-        return [["hsetroot", "-solid", options.wallpaper]]
-    return [["hsetroot", "-cover", options.wallpaper]]
+        return [0x14202E, 0x1F4258, 0x3F8391]
+    return [int(options.wallpaper[1:], 16)] if options.wallpaper.startswith("#") else []
 
 
 def _folders(people: AccountFiles) -> list[FolderPlan]:

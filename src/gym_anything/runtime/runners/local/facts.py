@@ -14,12 +14,11 @@ PACKAGES = {
     "Xvnc": "tigervnc-standalone-server",
     "openbox": "openbox",
     "tint2": "tint2",
-    "hsetroot": "hsetroot",
     "dbus-daemon": "dbus",
     "xkbcomp": "x11-xkb-utils",
 }
 """Program -> Debian package that a default desktop needs."""
-NATIVE = ("ga-guest", "ga-desktop")
+NATIVE = ("ga-guest", "ga-desktop", "ga-wait")
 PRESET = "debian-desktop"
 
 _OTHER_WORLDS = ("image", "dockerfile", "entrypoint", "apptainer", "avd", "adb", "apks")

@@ -25,6 +25,8 @@ class LocalOptions(BaseModel):
     """Panel with launchers, task list and clock. tint2: the lightest that has all three."""
     wallpaper: str = "default"
     """``default`` (a gradient of ours), a colour ``#rrggbb``, or the absolute path of a picture on the host."""
+    opengl: bool = False
+    """OpenGL (GLX, drawn by Mesa in software) for 3D programs. False: it makes the X server 50 MiB larger."""
     accessibility: bool = True
     """Give programs a session bus, which their accessibility tree (``ui_tree``) needs. True: it costs 1 MiB."""
     host_paths: tuple[str, ...] = ()

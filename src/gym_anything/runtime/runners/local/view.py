@@ -21,6 +21,7 @@ def host_view(spec: EnvSpec, options: LocalOptions) -> HostView:
         links=host_links(),
         applications=installed_applications(),
         guest_program=str(native_program("ga-guest")),
+        waiter_program=str(native_program("ga-wait")),
         desktop_program=str(native_program("ga-desktop")),
         resolv_conf=resolv_conf() if spec.resources.net else "",
         single_id=identity.kind_of_range() == "single",

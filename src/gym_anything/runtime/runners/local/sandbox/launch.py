@@ -47,8 +47,9 @@ def main(argv: list[str]) -> int:
         return 1
     _report(ready_fd, {"pid": pid, "base_uid": ids.base_uid, "id_count": ids.count, "ids": ids.how})
     os.close(ready_fd)
-    status = os.waitpid(pid, 0)[1]
-    return os.waitstatus_to_exitcode(status) & 0xFF
+    if ids.lock is not None:
+        ids.lock.set_inheritable(True)
+    os.execv(plan["waiter"], [plan["waiter"], str(pid)])
 
 
 def _report(fd: int, facts: dict[str, object]) -> None:

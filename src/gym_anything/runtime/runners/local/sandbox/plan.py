@@ -52,7 +52,9 @@ class SessionPlan(TypedDict):
     early: list[list[str]]
     server_argv: list[str]
     desktop_argv: list[str]
-    wallpaper: list[list[str]]
+    gradient: list[int]
+    wallpaper: list[str]
+    size: list[int]
     window_manager: list[str]
     panel: list[str]
     stale_locks: list[list[str]]
@@ -79,5 +81,6 @@ class SandboxPlan(TypedDict):
     rlimits: dict[str, int]
     guest_program: str
     guest_argv: list[str]
+    waiter: str
     env: dict[str, str]
     session: SessionPlan | None

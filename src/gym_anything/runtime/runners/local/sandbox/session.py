@@ -46,7 +46,9 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
             _spawn(argv, plan, logs["desktop"], keep=service_fds)
         wire = xwire.connect(plan["display"], until, server)
         tell("server")
-        painters = [_spawn(argv, plan, logs["session"]) for argv in plan["wallpaper"]]
+        if plan["gradient"]:
+            wire.paint_root(plan["gradient"], plan["size"][1])
+        painters = [_spawn(plan["wallpaper"], plan, logs["session"])] if plan["wallpaper"] else []
         if plan["window_manager"]:
             _keep_up(plan["window_manager"], plan, logs["session"])
             probe = _await_window_manager(wire, until)

@@ -17,6 +17,13 @@ _REPARENT_NOTIFY = 21
 _STRUCTURE_NOTIFY = 1 << 17
 _PROPERTY_CHANGE = 1 << 22
 _CW_EVENT_MASK = 1 << 11
+_CW_BACK_PIXMAP = 1
+_STRIP_PX = 8
+_ROWS_A_REQUEST = 4096  # 128 KiB: a request holds 256 KiB
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class XWire:
@@ -60,8 +67,7 @@ class XWire:
 
     def map_probe(self) -> int:
         """Map a small window of our own, off to a corner, and return its id."""
-        self._resources += 1
-        window = self._id_base | self._resources
+        window = self._new_id()
         size = struct.pack("<hhHHHHI", 0, 0, 8, 8, 0, 1, 0)
         self._request(
             1, 0, struct.pack("<II", window, self.root) + size + struct.pack("<II", _CW_EVENT_MASK, _STRUCTURE_NOTIFY)
@@ -72,6 +78,23 @@ class XWire:
     def destroy(self, window: int) -> None:
         """Destroy a window."""
         self._request(4, 0, struct.pack("<I", window))
+
+    def paint_root(self, colours: Sequence[int], height: int) -> None:
+        """Give the root window a vertical gradient through these colours (``0xRRGGBB``).
+
+        The server repeats a narrow strip, so a wallpaper costs 34 KiB and not a second copy of the screen.
+        """
+        strip, context = self._new_id(), self._new_id()
+        self._request(53, 24, struct.pack("<IIHH", strip, self.root, _STRIP_PX, height))
+        self._request(55, 0, struct.pack("<III", context, strip, 0))
+        rows = [struct.pack("<I", _mixed(colours, y / max(height - 1, 1))) * _STRIP_PX for y in range(height)]
+        for top in range(0, height, _ROWS_A_REQUEST):
+            part = rows[top : top + _ROWS_A_REQUEST]
+            place = struct.pack("<IIHHhhBBH", strip, context, _STRIP_PX, len(part), 0, top, 0, 24, 0)
+            self._request(72, 2, place + b"".join(part))
+        self._request(2, 0, struct.pack("<III", self.root, _CW_BACK_PIXMAP, strip))
+        self._request(61, 0, struct.pack("<IhhHH", self.root, 0, 0, 0, 0))
+        self._request(54, 0, struct.pack("<I", strip))
 
     def wait_managed(self, window: int, until: float) -> bool:
         """Wait until ``window`` was both reparented and mapped; False when monotonic ``until`` passes first."""
@@ -96,6 +119,10 @@ class XWire:
                 return None
             if packet[0] > 1:
                 return packet
+
+    def _new_id(self) -> int:
+        self._resources += 1
+        return self._id_base | self._resources
 
     def _setup(self) -> None:
         self._socket.settimeout(5)
@@ -153,6 +180,20 @@ class XWire:
                 raise OSError("the X server closed the connection")
             data += chunk
         return data
+
+
+def _mixed(colours: Sequence[int], part: float) -> int:
+    """Return the colour at ``part`` (0 to 1) of the way through ``colours``."""
+    if len(colours) == 1:
+        return colours[0]
+    place = part * (len(colours) - 1)
+    index = min(int(place), len(colours) - 2)
+    share = place - index
+    mixed = 0
+    for shift in (16, 8, 0):
+        low, high = colours[index] >> shift & 255, colours[index + 1] >> shift & 255
+        mixed |= round(low + (high - low) * share) << shift
+    return mixed
 
 
 def connect(display: int, until: float, alive_pid: int) -> XWire:
