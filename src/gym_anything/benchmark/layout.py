@@ -138,7 +138,13 @@ def find_env_dir(reference: str | Path, benchmark: str | Path | None = None) -> 
             f"{reference}: there is no env.yaml, env.yml or env.json in this folder",
             detail={"file": str(path), "fix": "name an environment's folder, or its name inside a benchmark"},
         )
-    return find_benchmark(benchmark).env_dir(str(reference))
+    try:
+        return find_benchmark(benchmark).env_dir(str(reference))
+    except SpecNotFound as error:
+        if benchmark is not None:
+            raise
+        message = f"there is no environment {str(reference)!r}: no such folder here, and {error}"
+        raise SpecNotFound(message, detail=error.detail) from None
 
 
 def _the_only_one() -> Benchmark:

@@ -57,11 +57,11 @@ def _print(check: EnvCheck) -> None:
         click.echo(f"  runner:  {runner.name} (from {runner.source})")
     else:
         click.echo(f"  runner:  {runner.name or 'none'}: not asked: {runner.note.splitlines()[0]}")
-    _section("problems", [str(problem) for problem in check.problems])
+    here = f"{check.env.root}/"
+    _section("problems", [str(problem).replace(here, "") for problem in check.problems])
     _section("runner options", list(check.option_errors))
     unenforced = runner.check.unenforced if runner.check is not None else ()
     _section("not enforced by the runner", [f"{field.field}: {field.reason}" for field in unenforced])
-    here = f"{check.env.root}/"
     _section("missing beside the specs (running needs them)", [str(m).replace(here, "") for m in check.missing])
     _section("warnings", [str(warning).replace(here, "") for warning in check.warnings])
     click.echo("ok" if check.ok else "not ok")

@@ -129,5 +129,5 @@ def test_an_environment_is_meant_by_its_folder_or_by_its_name(tmp_path: Path, mo
     assert find_env_dir("gimp_env") == folder
     with pytest.raises(SpecNotFound, match=r"no env\.yaml"):
         find_env_dir("b/environments")
-    with pytest.raises(SpecNotFound, match="gimp_env"):
+    with pytest.raises(SpecNotFound, match=r"no such folder here, and .* there are: gimp_env"):
         find_env_dir("photoshop_env")
