@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any
 
 from gym_anything.errors import UnsupportedFeature
@@ -124,4 +125,4 @@ class RunnerFacts:
         """
         from gym_anything.runtime.runners.base import BaseRunner
 
-        return any(getattr(cls, name, None) is not getattr(BaseRunner, name, None) for name in names)
+        return any(getattr_static(cls, name, None) is not getattr_static(BaseRunner, name, None) for name in names)

@@ -137,5 +137,7 @@ def _with_reason(method: Callable[[Any], None], reason: str) -> Callable[[Any], 
             raise
         except Exception as error:
             raise AssertionError(f"known failure: {reason}: {error}") from error
+        finally:
+            self.doCleanups()  # here, so that what fails in them counts as the known failure, too
 
     return test

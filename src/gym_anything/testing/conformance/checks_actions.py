@@ -90,7 +90,9 @@ class ActionChecks(ConformanceCase):
 
     def test_malformed_input_is_refused(self) -> None:
         runner = self.world()
-        for name, action in MALFORMED.items():
+        ours = {name: action for name, action in MALFORMED.items() if all(self.subject.takes(kind) for kind in action)}
+        self.needs(bool(ours), "the spec declares neither mouse nor keyboard")
+        for name, action in ours.items():
             with self.subTest(name), self.assertRaises((ActionError, ActionUnsupported, NotImplementedError)):
                 self.inject(runner, action)
 

@@ -163,6 +163,8 @@ class FakeShell:
 
     def _test(self, call: _Call, arguments: list[str]) -> None:
         words = [a for a in arguments if a != "]"]
+        inverted = words[:1] == ["!"]
+        words = words[1:] if inverted else words
         if len(words) == 2 and words[0] in ("-e", "-f", "-d"):
             folder = self._files.is_folder(words[1])
             there = {"-e": self._files.exists(words[1]), "-d": folder}.get(words[0])
@@ -171,7 +173,7 @@ class FakeShell:
             ok = (words[0] == words[2]) == (words[1] == "=")
         else:
             ok = bool(words and words[0])
-        call.out.exit_code = 0 if ok else 1
+        call.out.exit_code = 0 if ok != inverted else 1
 
     def _env(self, call: _Call, arguments: list[str]) -> None:
         call.out.stdout = "".join(f"{k}={v}\n" for k, v in sorted(call.env.items())).encode()

@@ -199,6 +199,21 @@ def test_abort_ends_a_settle_from_another_thread():
     assert ended[0] - aborted_at < 1
 
 
+def test_overriding_is_told_for_methods_and_class_methods():
+    class Own(SixMethods):
+        @classmethod
+        def validate_options(cls, spec):
+            return []
+
+        def capture_ui_tree(self):
+            return "tree"
+
+    assert Own.overrides(["validate_options"])
+    assert Own.overrides(["exec", "capture_ui_tree"])
+    assert not Own.overrides(["exec", "doctor_status"])
+    assert not SixMethods.overrides(["validate_options", "doctor_status", "capture_ui_tree"])
+
+
 def test_only_a_class_with_its_own_abort_claims_it():
     class Abortable(SixMethods):
         def abort(self):
