@@ -1,0 +1,1 @@
+"""What doctor tries, one area a file."""
