@@ -30,12 +30,11 @@ def judge_by_program(request: JudgeRequest, spec: Mapping[str, Any], capabilitie
     program = locate_program(spec.get("program"), request.task_root)
     calls = _ServedCalls(capabilities, request.deadline)
     run, output = _run(request, program, calls, wants="verdict")
-    answer = run.answer or {}
-    if "verdict" not in answer:
-        raise _failure(run, program, output)
-    plain = answer["verdict"]
-    if calls.vlm_error is not None and not plain["passed"]:
+    plain = (run.answer or {}).get("verdict")
+    if calls.vlm_error is not None and not (plain and plain["passed"]):
         raise calls.vlm_error
+    if plain is None:
+        raise _failure(run, program, output)
     score = plain["score"] if plain["score"] is not None else (100.0 if plain["passed"] else 0.0)
     return Verdict(plain["passed"], score, plain["feedback"], plain["extra"], seconds=run.seconds)
 
