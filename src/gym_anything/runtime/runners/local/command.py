@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gym_anything.runtime.runners.local.accounts import Account, AccountFiles, decide_accounts
-from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, desktop_files
+from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, chromium_flags, desktop_files
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import (
     BindPlan,
@@ -41,6 +41,7 @@ class HostView:
     binds: Sequence[BindPlan]
     links: dict[str, str]
     applications: Sequence[Application]
+    chromium: dict[str, str]
     guest_program: str
     desktop_program: str
     waiter_program: str
@@ -78,7 +79,7 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
         layers=list(place.layers),
         binds=[*host.binds, *ours, *place.mounts],
         folders=_folders(people),
-        files=_files(spec, host, people),
+        files=_files(spec, options, host, people),
         tmpfs_mib=max(64, memory_mib // 4),
         shm_mib=max(64, memory_mib // 2),
         cgroups=list(place.cgroups),
@@ -216,7 +217,7 @@ def _owned(path: str, account: Account, mode: int = 0o755) -> FolderPlan:
     return FolderPlan(path=path, uid=account.uid, gid=account.gid, mode=mode)
 
 
-def _files(spec: EnvSpec, host: HostView, people: AccountFiles) -> list[FilePlan]:
+def _files(spec: EnvSpec, options: LocalOptions, host: HostView, people: AccountFiles) -> list[FilePlan]:
     """Return the generated files and links of the skeleton."""
     machine_id = hashlib.sha256(f"gym-anything {spec.id}".encode()).hexdigest()[:32]
     texts = {
@@ -233,6 +234,8 @@ def _files(spec: EnvSpec, host: HostView, people: AccountFiles) -> list[FilePlan
         "/etc/subuid": "",
         "/etc/subgid": "",
         **desktop_files(host.applications),
+        **host.chromium,
+        "/etc/chromium.d/gym-anything": chromium_flags(options, wants_tree=spec.observation_of("ui_tree") is not None),
     }
     files = [_file(path, text) for path, text in texts.items()]
     shadow_gid = 0 if host.single_id else 42

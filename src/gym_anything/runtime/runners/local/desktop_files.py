@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gym_anything.runtime.runners.local.options import LocalOptions
+
 FOLDER = "/etc/gym-anything"
 """Where these files lie in the world."""
 _ADWAITA = "/usr/share/icons/Adwaita/48x48"
@@ -91,6 +93,16 @@ def _menu(applications: Sequence[Application]) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>\n<openbox_menu xmlns="http://openbox.org/3.4/menu">\n'
         f'  <menu id="root-menu" label="Applications">\n{items}  </menu>\n</openbox_menu>\n'
     )
+
+
+def chromium_flags(options: LocalOptions, *, wants_tree: bool) -> str:
+    """Return our settings for Debian's Chromium: no questions at its start, no search for a GPU that is not there."""
+    flags = ["--no-first-run", "--password-store=basic", "--disable-search-engine-choice-screen"]
+    if not options.opengl:
+        flags.append("--disable-gpu")
+    if wants_tree:
+        flags.append("--force-renderer-accessibility")
+    return f'export CHROMIUM_FLAGS="$CHROMIUM_FLAGS {" ".join(flags)}"\n'
 
 
 def _escape(text: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 from gym_anything.errors import NativeProgramMissing
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
+from gym_anything.runtime.runners.local.trial import try_sandbox
+from gym_anything.runtime.runners.local.ui_tree import PROGRAMS, missing_packages
 from gym_anything.specs.env_spec import EnvSpec
 
 PACKAGES = {
@@ -60,6 +62,34 @@ def missing_programs() -> dict[str, dict[str, Any]]:
         except NativeProgramMissing as error:
             rows[name] = {"ok": False, "detail": str(error), "fix": str(error.detail.get("fix", ""))}
     return rows
+
+
+def status() -> dict[str, Any]:
+    """Try what a local world needs and return the doctor's answer.
+
+    A failure is asked for again each time, a success is remembered for this process: detection asks at every start.
+    """
+    global _good
+    if _good is None:
+        rows = missing_programs()
+        if all(row["ok"] for row in rows.values()):
+            rows["sandbox"] = try_sandbox()
+        for package in missing_packages():
+            rows[package] = {
+                "ok": False,
+                "detail": "no accessibility tree without it",
+                "fix": f"apt-get install {package}",
+            }
+        needed = {name: row for name, row in rows.items() if name not in PROGRAMS.values()}
+        bad = [f"{name}: {row['detail']}" for name, row in needed.items() if not row["ok"]]
+        answer = {"available": not bad, "reason": "; ".join(bad) or None, "deps": rows}
+        if bad:
+            return answer
+        _good = answer
+    return _good
+
+
+_good: dict[str, Any] | None = None
 
 
 def install_steps() -> list[dict[str, str]]:

@@ -9,7 +9,7 @@ from gym_anything.runtime.runners.local.sandbox.plan import BindPlan
 
 _ETC = (
     "ImageMagick-*", "OpenCL", "R", "X11", "adduser.conf", "alternatives", "bash.bashrc", "bash_completion.d",
-    "ca-certificates", "ca-certificates.conf", "chromium", "chromium.d", "dbus-1", "dconf", "debian_version",
+    "ca-certificates", "ca-certificates.conf", "chromium", "dbus-1", "dconf", "debian_version",
     "default/keyboard", "default/locale", "deluser.conf", "dictionaries-common", "emacs", "fonts", "gai.conf", "gdb",
     "ghostscript", "gimp", "glvnd", "gnome", "groff", "gtk-2.0", "gtk-4.0", "host.conf", "inputrc", "java-*", "kde",
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "libpaper.d", "libreoffice", "locale.alias", "locale.conf",
@@ -43,6 +43,11 @@ def host_binds(extra: Sequence[str] = ()) -> list[BindPlan]:
 def host_links() -> dict[str, str]:
     """Return the links of a merged ``/usr`` (``/bin`` and friends) and the links in the allowed part of ``/etc``."""
     return {str(path): str(path.readlink()) for path in (*map(Path, _UNMERGED), *_etc_paths()) if path.is_symlink()}
+
+
+def chromium_settings() -> dict[str, str]:
+    """Return the start-up settings of Debian's Chromium on this host, path -> text; ours are added beside them."""
+    return {str(path): path.read_text(errors="replace") for path in Path("/etc/chromium.d").glob("*") if path.is_file()}
 
 
 def resolv_conf() -> str:

@@ -28,11 +28,13 @@ from gym_anything.runtime.runners.compatibility import RunnerCompatibility
 from gym_anything.runtime.runners.local import facts, io, view
 from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
 from gym_anything.runtime.runners.local.bring_up import Blueprint, bring_up
-from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles
+from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles, checkpoint_root
 from gym_anything.runtime.runners.local.command import DEFAULT_SIZE
 from gym_anything.runtime.runners.local.launch import LocalWorld
 from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
+from gym_anything.runtime.runners.local.promises import unenforced
+from gym_anything.runtime.runners.local.ui_tree import missing_packages, read_ui_tree
 from gym_anything.runtime.runners.runtime_info import RuntimeInfo
 from gym_anything.specs.env_spec import EnvSpec
 
@@ -59,6 +61,19 @@ class LocalRunner(BaseRunner):
     @classmethod
     def runner_name(cls) -> str:
         return KEY
+
+    @classmethod
+    def doctor_status(cls) -> dict[str, Any]:
+        return facts.status()
+
+    @classmethod
+    def unenforced_fields(cls, spec: EnvSpec) -> list[tuple[str, str]]:
+        return unenforced(spec)
+
+    @classmethod
+    def cache_components(cls) -> list[dict[str, Any]]:
+        paths = [str(checkpoint_root())]
+        return [{"name": KEY, "category": "checkpoints", "paths": paths, "desc": "layers of local worlds"}]
 
     @classmethod
     def compatibility(cls) -> RunnerCompatibility:
@@ -275,6 +290,13 @@ class LocalRunner(BaseRunner):
 
     def settle(self, quiet_ms: float = 100, max_ms: float = 2000) -> SettleResult:
         return self._running("settle").desktop.settle(quiet_ms, max_ms)
+
+    def capture_ui_tree(self) -> str:
+        world = self._running("capture_ui_tree")
+        missing = missing_packages()
+        if missing:
+            raise self.unsupported("ui_tree", f"not installed: {', '.join(missing)}", f"apt-get install {missing[0]}")
+        return read_ui_tree(world.channel, self.merge_exec_env())
 
     def capture_observation(self) -> dict[str, Any]:
         return {}

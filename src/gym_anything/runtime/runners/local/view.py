@@ -7,7 +7,7 @@ from pathlib import Path
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.local.command import HostView
 from gym_anything.runtime.runners.local.desktop_files import installed_applications
-from gym_anything.runtime.runners.local.host_view import host_binds, host_links, resolv_conf
+from gym_anything.runtime.runners.local.host_view import chromium_settings, host_binds, host_links, resolv_conf
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.specs.env_spec import EnvSpec
@@ -20,6 +20,7 @@ def host_view(spec: EnvSpec, options: LocalOptions) -> HostView:
         binds=host_binds(extra),
         links=host_links(),
         applications=installed_applications(),
+        chromium=chromium_settings(),
         guest_program=str(native_program("ga-guest")),
         waiter_program=str(native_program("ga-wait")),
         desktop_program=str(native_program("ga-desktop")),
