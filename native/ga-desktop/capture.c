@@ -135,6 +135,11 @@ enum capture_result capture_refresh(struct capture *capture) {
     return result;
 }
 
+void capture_rest(struct capture *capture) {
+    grab_rest(&capture->grab);
+    frames_rest(&capture->frames, capture->owner.kept_slots(capture->owner.owner));
+}
+
 enum capture_result capture_with_pointer(struct capture *capture, int *slot) {
     struct cursor cursor;
     struct frames *frames = &capture->frames;

@@ -51,6 +51,9 @@ bool capture_read_events(struct capture *capture);
 /* Afterwards the newest frame holds all that was drawn before the call. One round trip when nothing was. */
 enum capture_result capture_refresh(struct capture *capture);
 
+/* Gives back memory that only the next refresh needs. */
+void capture_rest(struct capture *capture);
+
 /* Makes a frame of its own, the newest with the pointer drawn in; it is in *slot, not the newest. */
 enum capture_result capture_with_pointer(struct capture *capture, int *slot);
 

@@ -9,7 +9,7 @@
 #include "idle.h"
 
 #define BLIND_NS (30 * MS_NS)      /* what an application gets that tells us nothing */
-#define IDLE_LIMIT_NS (1000 * MS_NS) /* a busy program is never seen at rest: after this it has had its time */
+#define IDLE_LIMIT_NS (1000 * MS_NS) /* a busy program is never seen at rest: it has had its time then, if it has read all */
 #define LOOK_NS (MS_NS / 2)
 
 static xcb_atom_t atom(xcb_connection_t *c, const char *name) {
@@ -69,8 +69,7 @@ void drain_look(struct drain *drain) {
     for (int i = 0; i < drain->count; i++) {
         struct drain_mark *mark = &drain->marks[i];
         bool blind = !mark->target.pings && !mark->target.pid && now - mark->set_ns >= BLIND_NS;
-        bool waited = !mark->target.pings && now - mark->set_ns >= IDLE_LIMIT_NS;
-        if (mark->target.window == XCB_NONE || blind || waited) mark->past = true;
+        if (mark->target.window == XCB_NONE || blind) mark->past = true;
     }
     drop_past(drain);
 }
@@ -107,7 +106,8 @@ static void wait_for_events(struct drain *drain, uint64_t ns) {
 static void look_at_oldest(struct drain *drain, struct idle_probe *probe, bool probing) {
     struct drain_mark *mark = &drain->marks[0];
     uint64_t waited = clock_ns() - mark->set_ns;
-    if (probing && idle_reached(probe)) mark->past = true;
+    enum idle_state state = probing ? idle_look(probe) : IDLE_UNREAD;
+    if (state == IDLE_REACHED || (state == IDLE_RUNNING && waited >= IDLE_LIMIT_NS)) mark->past = true;
     if (mark->target.pid && !probing && waited >= BLIND_NS) mark->past = true;
     /* Asked seldom: a window that went away takes its answer with it. */
     if (mark->target.pings && waited > BLIND_NS && !window_exists(drain, mark->target.window)) mark->past = true;

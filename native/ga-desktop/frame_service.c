@@ -9,6 +9,8 @@
 
 /* The newest frame follows the screen at most this often; a request with FRAME_FRESH never waits for it. */
 #define FOLLOW_NS (15 * MS_NS)
+/* While nobody asks we neither follow nor keep memory that can be had again: desktops that wait cost nothing. */
+#define REST_AFTER_NS (3000 * MS_NS)
 /* How soon to look again for a slot that readers gave back. */
 #define SLOT_WAIT_NS (1 * MS_NS)
 
@@ -44,6 +46,11 @@ static enum capture_result refresh(struct frame_service *service) {
     if (result == CAPTURE_LOST) service->loop.x_lost = true;
     if (result != CAPTURE_LOST) publish_size(service);
     return result;
+}
+
+static void wake(struct frame_service *service) {
+    service->asked_ns = clock_ns();
+    service->rests = false;
 }
 
 /* The frame in `slot`, with the mapping when the client does not have it yet. */
@@ -105,6 +112,7 @@ static void serve_frame(struct frame_service *service, struct connection *connec
 
 static void begin_settle(struct frame_service *service, struct connection *connection, const struct message *message) {
     struct reader *reader = connection->state_of_role;
+    wake(service);
     if (reader->settle.active)
         connection_fail(connection, message->request, GD_ERROR_BUSY, 0, "this connection settles already");
     else if (!settle_begin(&reader->settle, message->request, message))
@@ -126,6 +134,7 @@ static void on_message(struct loop *loop, struct connection *connection, const s
         connection->state = CLOSING;
     } else if (message->code == GD_MESSAGE_FRAME_REQUEST && FIELDS(message, &reader->wanted)) {
         reader->wanted_request = message->request;
+        wake(service);
         serve_frame(service, connection);
     } else if (message->code == GD_MESSAGE_SETTLE) {
         begin_settle(service, connection, message);
@@ -198,15 +207,26 @@ static uint64_t serve_waiting(struct frame_service *service) {
     return due;
 }
 
-static bool anyone_reads(const struct frame_service *service) {
-    for (int i = 0; i < service->loop.count; i++)
-        if (service->loop.connections[i]->state_of_role) return true;
+static bool anyone_settles(const struct frame_service *service) {
+    for (int i = 0; i < service->loop.count; i++) {
+        const struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader && reader->settle.active) return true;
+    }
     return false;
+}
+
+static uint64_t rest(struct frame_service *service) {
+    uint64_t due = service->asked_ns + REST_AFTER_NS;
+    if (service->rests || anyone_settles(service)) return NOT_DUE;
+    if (clock_ns() < due) return due;
+    capture_rest(&service->capture);
+    service->rests = true;
+    return NOT_DUE;
 }
 
 static uint64_t follow_screen(struct frame_service *service) {
     struct capture *capture = &service->capture;
-    if (!(capture->damaged || capture->resized) || !anyone_reads(service)) return NOT_DUE;
+    if (service->rests || !(capture->damaged || capture->resized)) return NOT_DUE;
     uint64_t due = capture->last_grab_ns + FOLLOW_NS, now = clock_ns();
     if (now < due) return due;
     if (refresh(service) == CAPTURE_NO_SLOT) return now + SLOT_WAIT_NS;
@@ -217,9 +237,11 @@ static uint64_t on_turn(struct loop *loop) {
     struct frame_service *service = loop->owner;
     if (!capture_read_events(&service->capture)) loop->x_lost = true;
     if (loop->x_lost) return NOT_DUE;
-    uint64_t follow = follow_screen(service), wait = serve_waiting(service), settle = finish_settles(service);
-    uint64_t due = follow < wait ? follow : wait;
-    return settle < due ? settle : due;
+    uint64_t dues[] = {follow_screen(service), serve_waiting(service), finish_settles(service), rest(service)};
+    uint64_t due = NOT_DUE;
+    for (size_t i = 0; i < sizeof dues / sizeof *dues; i++)
+        if (dues[i] < due) due = dues[i];
+    return due;
 }
 
 bool frame_service_open(struct frame_service *service, int listen_fd) {

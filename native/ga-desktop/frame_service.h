@@ -13,6 +13,8 @@ struct frame_service {
     struct loop *input_loop;    /* takes the connections that are for input */
     atomic_uint *screen_size;   /* width << 16 | height, for whoever checks coordinates */
     uint64_t answers;
+    uint64_t asked_ns; /* the last request for a frame */
+    bool rests;        /* nobody has asked for long */
 };
 
 /* The capture is open already. */

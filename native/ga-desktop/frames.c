@@ -2,16 +2,13 @@
 #include "frames.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define PAGE 4096u
 #define SLOTS_OFFSET 64u
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
 
 _Static_assert(sizeof(struct gd_MAPPING) <= SLOTS_OFFSET, "the slots follow the mapping's facts");
 _Static_assert(SLOTS_OFFSET + GD_SLOTS * sizeof(struct gd_SLOT) <= PAGE, "facts fit in the first page");
@@ -35,10 +32,17 @@ static void describe(struct frames *frames, uint32_t generation, size_t slot_byt
     };
 }
 
-bool frames_open(struct frames *frames, int width, int height, uint32_t generation) {
-    size_t slot_bytes = round_up((size_t)width * (size_t)height * 3);
-    *frames = (struct frames){.fd = -1, .width = width, .height = height, .newest = NO_SLOT};
-    frames->memory_size = PAGE + GD_SLOTS * slot_bytes;
+/* The same memory for readers. Where /proc is missing they are trusted not to write. */
+static int read_only(int fd) {
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int reopened = open(path, O_RDONLY | O_CLOEXEC);
+    if (reopened < 0) return fd;
+    close(fd);
+    return reopened;
+}
+
+static bool map_memory(struct frames *frames) {
     frames->fd = memfd_create("ga-desktop-frames", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (frames->fd < 0) return false;
     void *memory = MAP_FAILED;
@@ -49,10 +53,18 @@ bool frames_open(struct frames *frames, int width, int height, uint32_t generati
         frames->fd = -1;
         return false;
     }
-    int seals = F_SEAL_GROW | F_SEAL_SHRINK;
-    if (fcntl(frames->fd, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) < 0) fcntl(frames->fd, F_ADD_SEALS, seals);
+    fcntl(frames->fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+    frames->fd = read_only(frames->fd);
     frames->memory = memory;
-    frames->mapping = memory;
+    return true;
+}
+
+bool frames_open(struct frames *frames, int width, int height, uint32_t generation) {
+    size_t slot_bytes = round_up((size_t)width * (size_t)height * 3);
+    *frames = (struct frames){.fd = -1, .width = width, .height = height, .newest = NO_SLOT};
+    frames->memory_size = PAGE + GD_SLOTS * slot_bytes;
+    if (!map_memory(frames)) return false;
+    frames->mapping = (struct gd_MAPPING *)(void *)frames->memory;
     frames->slots = (struct gd_SLOT *)(void *)(frames->memory + SLOTS_OFFSET);
     describe(frames, generation, slot_bytes);
     for (int i = 0; i < GD_SLOTS; i++) box_list_add(&frames->stale[i], (struct box){0, 0, width, height});
@@ -70,6 +82,28 @@ void frames_close(struct frames *frames) {
 
 static bool is_free(const struct frames *frames, int slot, uint32_t kept) {
     return slot != frames->newest && !(kept & (1u << slot));
+}
+
+/* Odd while the slot is written. */
+static void lock(struct frames *frames, int slot) {
+    __atomic_store_n(&frames->slots[slot].lock, frames->slots[slot].lock + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void unlock(struct frames *frames, int slot) {
+    __atomic_store_n(&frames->slots[slot].lock, frames->slots[slot].lock + 1, __ATOMIC_RELEASE);
+}
+
+void frames_rest(struct frames *frames, uint32_t kept) {
+    size_t slot_bytes = frames->mapping->slot_bytes;
+    for (int slot = 0; slot < GD_SLOTS; slot++) {
+        if (!is_free(frames, slot, kept)) continue;
+        struct box all = {0, 0, frames->width, frames->height};
+        lock(frames, slot);
+        if (madvise(frames_pixel(frames, slot, 0, 0), slot_bytes, MADV_REMOVE) == 0)
+            box_list_add(&frames->stale[slot], all);
+        unlock(frames, slot);
+    }
 }
 
 int frames_choose(const struct frames *frames, uint32_t kept) {
@@ -110,8 +144,7 @@ static bool covered(const struct box_list *coming, struct box box) {
 
 void frames_begin(struct frames *frames, int slot, const struct box_list *coming) {
     struct box_list *stale = &frames->stale[slot];
-    __atomic_store_n(&frames->slots[slot].lock, frames->slots[slot].lock + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    lock(frames, slot);
     for (int i = 0; i < stale->count; i++)
         if (frames->newest != NO_SLOT && !covered(coming, stale->items[i])) copy_box(frames, slot, stale->items[i]);
     stale->count = 0;
@@ -123,8 +156,7 @@ void frames_finish(struct frames *frames, int slot, const struct box_list *chang
     own->picture = facts->picture;
     own->captured_at_ns = facts->captured_at_ns;
     own->after_input = facts->after_input;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&own->lock, own->lock + 1, __ATOMIC_RELEASE);
+    unlock(frames, slot);
     if (!as_newest) {
         box_list_add_all(&frames->stale[slot], changed);
         return;

@@ -11,7 +11,7 @@
 #define NO_SLOT (-1)
 
 struct frames {
-    int fd; /* sealed: readers can map it, not write it */
+    int fd; /* for readers, who cannot write through it */
     uint8_t *memory;
     size_t memory_size;
     struct gd_MAPPING *mapping;
@@ -23,6 +23,9 @@ struct frames {
 bool frames_open(struct frames *frames, int width, int height, uint32_t generation);
 /* Tells readers that no newer frame comes here; their views stay. */
 void frames_close(struct frames *frames);
+
+/* Gives the memory of slots that are free back until they are written again. */
+void frames_rest(struct frames *frames, uint32_t kept);
 
 /* A slot that is neither the newest nor in the mask, else NO_SLOT. The lowest, so that few are ever touched. */
 int frames_choose(const struct frames *frames, uint32_t kept);

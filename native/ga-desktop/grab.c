@@ -71,6 +71,11 @@ void grab_close(struct grab *grab) {
     grab->memory = NULL;
 }
 
+void grab_rest(struct grab *grab) {
+    drop_replies(grab);
+    if (grab->memory) madvise(grab->memory, grab->memory_size, MADV_REMOVE);
+}
+
 static enum grab_result result_of(struct grab *grab, bool complete) {
     if (x_display_lost(grab->display)) return GRAB_LOST;
     return complete ? GRAB_DONE : GRAB_REFUSED;

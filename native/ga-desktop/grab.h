@@ -23,6 +23,8 @@ struct grab {
 /* For a screen of this size; takes shared memory if it works. */
 void grab_open(struct grab *grab, struct x_display *display, int width, int height);
 void grab_close(struct grab *grab);
+/* Gives the memory back until it is needed again. */
+void grab_rest(struct grab *grab);
 
 /* Takes all boxes at one moment: no other client draws in between. pixels[i] are the rows of boxes->items[i], packed, until
  * the next call. GRAB_REFUSED: a box lies outside the screen, whose size must have changed. */

@@ -116,14 +116,21 @@ static bool threads_sleep(int pid, uint64_t *run_ns) {
     return asleep; /* a process that is gone misreads nothing */
 }
 
-bool idle_reached(struct idle_probe *probe) {
+static bool has_unread(const struct idle_probe *probe) {
+    for (int i = 0; i < probe->socket_count; i++)
+        if (unread(probe, probe->sockets[i]) != 0) return true;
+    return false;
+}
+
+enum idle_state idle_look(struct idle_probe *probe) {
     uint64_t run_ns = 0;
-    bool quiet = threads_sleep(probe->pid, &run_ns);
-    for (int i = 0; i < probe->socket_count && quiet; i++) quiet = unread(probe, probe->sockets[i]) == 0;
+    bool asleep = threads_sleep(probe->pid, &run_ns);
+    bool waits = has_unread(probe);
+    bool quiet = asleep && !waits;
     if (!quiet || run_ns != probe->run_ns || probe->since_ns == 0) {
         probe->run_ns = run_ns;
         probe->since_ns = quiet ? clock_ns() : 0;
-        return false;
+        return waits ? IDLE_UNREAD : IDLE_RUNNING;
     }
-    return clock_ns() - probe->since_ns >= QUIET_NS;
+    return clock_ns() - probe->since_ns >= QUIET_NS ? IDLE_REACHED : IDLE_RUNNING;
 }

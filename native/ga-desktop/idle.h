@@ -19,7 +19,13 @@ struct idle_probe {
 /* False when this cannot be told of that process (another user's, another namespace, no netlink). */
 bool idle_begin(struct idle_probe *probe, int pid);
 void idle_end(struct idle_probe *probe);
-/* Its sockets are empty, its threads sleep and none has run for 2 ms. Ask again and again. */
-bool idle_reached(struct idle_probe *probe);
+enum idle_state {
+    IDLE_UNREAD,  /* something waits in its sockets */
+    IDLE_RUNNING, /* it has read everything, and does something */
+    IDLE_REACHED, /* its threads sleep and none has run for 2 ms */
+};
+
+/* Ask again and again. */
+enum idle_state idle_look(struct idle_probe *probe);
 
 #endif

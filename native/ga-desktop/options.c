@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #define BACKLOG 16
+#ifndef GA_BUILD
+#define GA_BUILD "unknown"
+#endif
 
 static const char usage[] =
     "usage: ga-desktop --display :1 (--socket PATH | --listen-fd N) [--token-fd N] [--allow-uid UID]... "
     "[--wait-display SECONDS]\n";
 
-enum { DISPLAY = 1, SOCKET, LISTEN_FD, TOKEN_FD, ALLOW_UID, WAIT_DISPLAY };
+enum { DISPLAY = 1, SOCKET, LISTEN_FD, TOKEN_FD, ALLOW_UID, WAIT_DISPLAY, VERSION };
 
 static const struct option long_options[] = {
     {"display", required_argument, NULL, DISPLAY},
@@ -26,6 +29,7 @@ static const struct option long_options[] = {
     {"listen-fd", required_argument, NULL, LISTEN_FD},
     {"token-fd", required_argument, NULL, TOKEN_FD},
     {"allow-uid", required_argument, NULL, ALLOW_UID},
+    {"version", no_argument, NULL, VERSION},
     {"wait-display", required_argument, NULL, WAIT_DISPLAY},
     {NULL, 0, NULL, 0},
 };
@@ -68,6 +72,7 @@ static bool take(struct options *options, struct opening *opening, int option) {
     case TOKEN_FD: return token(optarg, opening);
     case ALLOW_UID: return allow(optarg, opening);
     case WAIT_DISPLAY: return number(optarg, 3600, &options->wait_display_s);
+    case VERSION: printf("ga-desktop %s\n", GA_BUILD); exit(0);
     default: return false;
     }
 }
