@@ -11,7 +11,7 @@ from gym_anything._util import env_vars
 from gym_anything._util.settings import UNSET, given, resolve
 from gym_anything.episode.artifacts import FINAL, POST_VERIFICATION, SUMMARY, VERIFIER_OUTPUT
 from gym_anything.episode.episode import Episode
-from gym_anything.episode.hooks import HOOK_TIMEOUT
+from gym_anything.episode.hooks import HOOK_TIMEOUT, call_hook
 from gym_anything.episode.interrupts import interrupts_held
 from gym_anything.episode.judging import Judgement, judge_now
 from gym_anything.episode.limits import WORLD_BROKE
@@ -84,7 +84,7 @@ def export(session: Session, episode: Episode) -> None:
     if task is None or not task.hooks.post_task:
         return
     try:
-        code = session.runner.run_hook(task.hooks.post_task, stage="post_task", timeout=HOOK_TIMEOUT.get())
+        code = call_hook(session, "post_task", task.hooks.post_task, HOOK_TIMEOUT.get())
         if code != 0:
             session.warn(f"post_task hook exited with {code}")
     except (WorldLost, Aborted):

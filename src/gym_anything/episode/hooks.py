@@ -11,7 +11,7 @@ from gym_anything._util import env_vars
 from gym_anything._util.logs import tail
 from gym_anything.episode.episode import Episode, FailedSetup
 from gym_anything.episode.session import Session
-from gym_anything.errors import Aborted, GuestCommandFailed, GymAnythingError, WorldLost
+from gym_anything.errors import Aborted, DeadlineExceeded, GuestCommandFailed, GymAnythingError, WorldError, WorldLost
 
 HOOK_TIMEOUT = env_vars.declare(
     "GYM_ANYTHING_HOOK_TIMEOUT",
@@ -34,10 +34,15 @@ def run_hook(
         return True
     limit = HOOK_TIMEOUT.get() if timeout is None else timeout
 
-    def call() -> int:
-        return int(session.runner.run_hook(command, stage=stage, timeout=limit))
+    return run_stage(session, episode, stage, lambda: call_hook(session, stage, command, limit))
 
-    return run_stage(session, episode, stage, call)
+
+def call_hook(session: Session, stage: str, command: str, timeout: float) -> int:
+    """Run a hook and return its exit code. Raises: WorldError for a runner that returns something else."""
+    code = session.runner.run_hook(command, stage=stage, timeout=timeout)
+    if isinstance(code, bool) or not isinstance(code, int):
+        raise WorldError(f"{session.runner_name}.run_hook({stage}) returned {code!r:.80}, not an exit code")
+    return code
 
 
 def run_stage(session: Session, episode: Episode, stage: str, call: Callable[[], object]) -> bool:
@@ -51,7 +56,7 @@ def run_stage(session: Session, episode: Episode, stage: str, call: Callable[[],
         exit_code = result if isinstance(result, int) and not isinstance(result, bool) else 0
     except (WorldLost, Aborted):
         raise
-    except GuestCommandFailed as error:
+    except (GuestCommandFailed, DeadlineExceeded) as error:
         failure = error
         exit_code = error.detail.get("exit_code") if isinstance(error.detail.get("exit_code"), int) else None
     finally:

@@ -59,7 +59,19 @@ TASK = task_spec(hooks={"pre_task": "true", "post_task": "true"}, extras={"post_
 
 
 @pytest.mark.parametrize(
-    "at", ["start", "pre_start", "post_start", "reset", "pre_task", "checkpoint", "capture", "inject", "release", "post_task"]
+    "at",
+    [
+        "start",
+        "pre_start",
+        "post_start",
+        "reset",
+        "pre_task",
+        "checkpoint",
+        "capture",
+        "inject",
+        "release",
+        "post_task",
+    ],
 )
 def test_an_interrupt_at_any_point_stops_the_world_and_goes_on_to_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
@@ -174,7 +186,9 @@ def test_post_task_settles_as_long_as_asked_and_only_if_there_is_one(
 
 def test_time_outs_of_hooks_reach_the_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GYM_ANYTHING_HOOK_TIMEOUT", "77")
-    task = task_spec(hooks={"pre_task": "x", "pre_task_timeout": 9, "post_task": "x"}, extras={"post_task_settle_sec": 0})
+    task = task_spec(
+        hooks={"pre_task": "x", "pre_task_timeout": 9, "post_task": "x"}, extras={"post_task_settle_sec": 0}
+    )
     with fake_env(tmp_path, task, runner=locator(CountingWorld), hooks=HOOKS) as env:
         env.reset()
         env.step([], mark_done=True)

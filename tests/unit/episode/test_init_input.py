@@ -84,7 +84,9 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-KEYS = st.sampled_from(["type", "x", "y", "keys", "text", "seconds", "button", "clicks", "start", "end", "amount", "presses"])
+KEYS = st.sampled_from(
+    ["type", "x", "y", "keys", "text", "seconds", "button", "clicks", "start", "end", "amount", "presses"]
+)
 KINDS = st.sampled_from(["click", "drag", "keys", "press", "text", "wait", "scroll", "move", "hotkey", "keyDown", "?"])
 CALLS = st.builds(
     lambda name, arguments: f"pyautogui.{name}({', '.join(repr(a) for a in arguments)})",
@@ -94,7 +96,11 @@ CALLS = st.builds(
 
 
 @settings(max_examples=1500, deadline=None)
-@given(st.builds(lambda kind, rest: {**rest, "type": kind}, KINDS, st.dictionaries(KEYS, VALUES, max_size=4)) | CALLS | VALUES)
+@given(
+    st.builds(lambda kind, rest: {**rest, "type": kind}, KINDS, st.dictionaries(KEYS, VALUES, max_size=4))
+    | CALLS
+    | VALUES
+)
 def test_any_item_is_actions_or_a_typed_error(item: Any) -> None:
     try:
         actions = init_actions([item])

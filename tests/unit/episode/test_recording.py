@@ -29,7 +29,9 @@ def read(path: Path) -> tuple[Any, list[tuple[float, int]]]:
     """Return the video stream's facts and (seconds, mean shade) of each frame."""
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
-        frames = [(float(f.time or 0), int(f.to_ndarray(format="rgb24").mean().round())) for f in container.decode(video=0)]
+        frames = [
+            (float(f.time or 0), int(f.to_ndarray(format="rgb24").mean().round())) for f in container.decode(video=0)
+        ]
         return (stream.width, stream.height, stream.codec_context.name, len(container.streams.audio)), frames
 
 
