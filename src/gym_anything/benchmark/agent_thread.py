@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import AgentTimedOut
+from gym_anything.errors import AgentError, AgentTimedOut
 
 
 class EpisodeStop:
@@ -51,7 +51,8 @@ class AgentThread:
     def call(self, function: Callable[[], Any], *, doing: str, deadline: Deadline) -> Any:
         """Run ``function`` in the agent's thread and return its result or raise its exception.
 
-        Raises: AgentTimedOut when the deadline passes (every later call raises it at once), StopRequested.
+        Raises: AgentTimedOut when the deadline passes (every later call raises it at once), StopRequested, AgentError
+            for an agent that wanted to end the process (``SystemExit``, ``KeyboardInterrupt``).
         """
         if self._hung is not None:
             raise AgentTimedOut(f"the agent still hangs in {self._hung}")
@@ -75,9 +76,11 @@ class AgentThread:
                 changed.wait(deadline.remaining_or_none())
         if box:
             result, raised = box[0]
-            if raised is not None:
+            if raised is None:
+                return result
+            if isinstance(raised, Exception):
                 raise raised
-            return result
+            raise AgentError(f"the agent raised {type(raised).__name__} in {doing}: {raised}") from raised
         self._hung = doing
         if self._stop.is_set:
             raise StopRequested

@@ -67,7 +67,7 @@ class BorrowedEnv:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in _NOT_THE_AGENTS:
-            raise StateError(f"{name} is not the agent's to call; the environment is only lent to it")
+            raise _refusal(f"{name} is not the agent's to call; the environment is only lent to it")
         self._check()
         value = getattr(self._env, name)
         if not callable(value):
@@ -88,4 +88,11 @@ class BorrowedEnv:
 
     def _check(self) -> None:
         if self._revoked is not None:
-            raise StateError(self._revoked)
+            raise _refusal(self._revoked)
+
+
+def _refusal(message: str) -> StateError:
+    """A wrong state that the agent is to blame for, not whoever called us."""
+    error = StateError(message)
+    error.blame = "policy"
+    return error

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
-from gym_anything.benchmark.results import ResultsFolder, finish_run
+from gym_anything.benchmark.results import FinishedRun, ResultsFolder, finish_run
 from gym_anything.benchmark.stop_signal import StopSignal
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import Aborted
@@ -68,14 +68,6 @@ class EpisodeExecutor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedRun:
-    """One episode that came to a record."""
-
-    run_dir: Path
-    record: EpisodeRecord
-
-
 def execute(
     requests: Sequence[EpisodeRequest],
     executor: EpisodeExecutor,
@@ -84,7 +76,7 @@ def execute(
     jobs: int = 1,
     stop: StopSignal | None = None,
     on_news: OnNews = lambda _news: None,
-) -> list[PlayedRun]:
+) -> list[FinishedRun]:
     """Play requests, ``jobs`` at a time, and return what came to a record, in the order of the requests.
 
     Each record is written as ``info.json`` before it is reported. An episode that was cut off by ``stop`` leaves its
@@ -120,7 +112,7 @@ class _Run:
         self._stop = stop
         self._on_news = on_news
         self._lock = threading.Lock()
-        self.played: dict[int, PlayedRun] = {}
+        self.played: dict[int, FinishedRun] = {}
         self.failure: Exception | None = None
 
     def work(self) -> None:
@@ -161,5 +153,5 @@ class _Run:
             record = EpisodeRecord(request.public(), outcome, duration_s=round(time.monotonic() - began, 3))
         finish_run(run_dir, record)
         with self._lock:
-            self.played[index] = PlayedRun(run_dir, record)
+            self.played[index] = FinishedRun(run_dir, record)
         tell("finished", record=record)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from gym_anything.benchmark.digest import task_digest
 from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.benchmark.layout import Benchmark
-from gym_anything.benchmark.results import ResultsFolder
+from gym_anything.benchmark.results import FinishedRun, ResultsFolder
 from gym_anything.benchmark.splits import Splits, Surface, load_splits
 from gym_anything.errors import SpecError, SpecNotFound
 from gym_anything.specs.near_miss import suggestion
@@ -49,13 +49,15 @@ class Plan:
 
     Attributes:
         requests: in the order to start them.
-        skipped: runs that were there already.
+        existing: runs that were there already and count.
         problems: what was asked for and cannot be planned, one sentence each.
+        remarks: what is odd and stops nothing: tasks that a split lists and no folder holds.
     """
 
     requests: tuple[EpisodeRequest, ...]
-    skipped: int = 0
+    existing: tuple[FinishedRun, ...] = ()
     problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def plan_benchmark(benchmark: Benchmark, choice: Choice, template: EpisodeRequest, results: ResultsFolder) -> Plan:
@@ -69,7 +71,7 @@ def plan_benchmark(benchmark: Benchmark, choice: Choice, template: EpisodeReques
     """
     splits = load_splits(benchmark)
     one = choice.env != ALL_ENVIRONMENTS
-    chosen, problems = [], []
+    chosen, problems, remarks = [], [], []
     for env in [choice.env] if one else benchmark.environments():
         try:
             selection = splits.select(env, choice.split, choice.surface)
@@ -78,24 +80,24 @@ def plan_benchmark(benchmark: Benchmark, choice: Choice, template: EpisodeReques
                 raise
             problems.append(f"{env}: {error}")
             continue
-        problems += [f"{env}/{task}: listed in the split but there is no such folder" for task in selection.gone]
+        remarks += [f"{env}/{task}: listed in the split but there is no such folder" for task in selection.gone]
         chosen += [(env, task) for task in _matching(selection.tasks, choice.tasks)]
     problems += [str(error) for error in splits.errors]
     _check_found(chosen, choice, splits)
-    return _with_runs(benchmark, chosen[: choice.max_tasks], choice, template, results, problems)
+    requests, existing = _runs_of(benchmark, chosen[: choice.max_tasks], choice, template, results)
+    return Plan(tuple(requests), tuple(existing), tuple(problems), tuple(remarks))
 
 
-def _with_runs(
+def _runs_of(
     benchmark: Benchmark,
     chosen: Sequence[tuple[str, str]],
     choice: Choice,
     template: EpisodeRequest,
     results: ResultsFolder,
-    problems: list[str],
-) -> Plan:
+) -> tuple[list[EpisodeRequest], list[FinishedRun]]:
     """Turn tasks into runs: round by round, so that a run that is cut off has covered every task."""
     rounds: list[list[EpisodeRequest]] = [[] for _ in range(choice.min_runs)]
-    skipped = 0
+    existing: list[FinishedRun] = []
     for env, task in chosen:
         request = replace(
             template,
@@ -106,13 +108,11 @@ def _with_runs(
             split=choice.split,
             surface=choice.surface,
         )
-        done = 0
-        if choice.skip_existing:
-            done = min(choice.min_runs, len(results.counting(request, digest_or_none(request))))
-        skipped += done
-        for attempt in range(done, choice.min_runs):
+        done = results.counting(request, digest_or_none(request)) if choice.skip_existing else []
+        existing += done
+        for attempt in range(len(done), choice.min_runs):
             rounds[attempt].append(replace(request, attempt=attempt))
-    return Plan(tuple(request for each in rounds for request in each), skipped, tuple(problems))
+    return [request for each in rounds for request in each], existing
 
 
 def digest_or_none(request: EpisodeRequest) -> str | None:

@@ -7,6 +7,7 @@ for what goes wrong with an episode: a broken episode is a record with blame and
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -79,33 +80,44 @@ class _Player:
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    progress: LoopResult = field(default_factory=LoopResult)
     began: float = field(default_factory=time.monotonic)
     phase_began: float = field(default_factory=time.monotonic)
     began_at: str = field(default_factory=lambda: _utc())
 
     def play(self, make: MakeEnv) -> EpisodeRecord:
+        """Play from nothing to a stopped world. Raises: KeyboardInterrupt."""
         self.facts["task_digest"] = digest_or_none(self.request)
         thread = AgentThread(self.stop)
-        record: EpisodeRecord | None = None
+        env = None
         try:
             self._begin(phases.LOAD, phases.LOAD_S)
             agent = self._make_agent(thread)
             env = make(self.request, self.run_dir)
-            try:
-                record = self._play(env, agent, thread)
-                self.on_record(record)
-            finally:
-                self._begin(phases.CLOSE, phases.CLOSE_S)
-                env.close()
+            record = self._play(env, agent, thread)
         except Exception as error:  # noqa: BLE001 - the boundary of an episode: what broke it is its result
-            if record is None:
-                record = self._broken(error)
-            else:
-                record = replace(record, warnings=(*record.warnings, f"while {phases.DOING[self.doing]}: {error}"))
-            self.on_record(record)
+            record = self._broken(error)
+        except BaseException:
+            self._close(env)
+            raise
         finally:
             thread.end()
+        self.on_record(record)
+        trouble = self._close(env)
+        if trouble is not None:
+            record = replace(record, warnings=(*record.warnings, trouble))
+            self.on_record(record)
         return record
+
+    def _close(self, env: Any) -> str | None:
+        """Stop the world; returns what went wrong with that."""
+        self._begin(phases.CLOSE, phases.CLOSE_S)
+        try:
+            if env is not None:
+                env.close()
+        except Exception as error:  # noqa: BLE001 - the boundary of an episode: its result is there and stays
+            return f"while {phases.DOING[phases.CLOSE]}: {type(error).__name__}: {error}"
+        return None
 
     def _play(self, env: Any, agent: Any, thread: AgentThread) -> EpisodeRecord:
         request = self.request
@@ -125,7 +137,10 @@ class _Player:
             return self._record(result, env)
         except BaseException as error:
             self._keep_artifacts(env)
+            blamed = self.doing
+            self.monitor.phase(phases.CLOSE, phases.CLOSE_S)
             env.__exit__(type(error), error, error.__traceback__)  # ends the episode without a verdict
+            self.doing = blamed
             raise
 
     def _let_play(
@@ -135,7 +150,9 @@ class _Player:
         prompt = env.task_spec.prompt if env.task_spec is not None else ""
         context = _context(self.request, env, wants_task_root=getattr(agent, "wants_task_root", False))
         self.facts["agent_saw_task_root"] = "task_root" in context
-        result = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write).run(
+        loop = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write)
+        self.progress = loop.result
+        result = loop.run(
             obs,
             context,
             task_description=prompt,
@@ -188,7 +205,8 @@ class _Player:
 
     def _broken(self, error: Exception) -> EpisodeRecord:
         outcome = Outcome.from_error(error, default_blame=phases.BLAME[self.doing], doing=phases.DOING[self.doing])
-        return self._finished(outcome, reason="error", interrupted=self.stop.is_set)
+        traceback.print_exception(error)  # to the log beside the result; the story has one line of it
+        return self._finished(outcome, reason="error", steps=self.progress.steps, interrupted=self.stop.is_set)
 
     def _finished(self, outcome: Outcome, **more: Any) -> EpisodeRecord:
         self._close_phase()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gym_anything.benchmark.execute import PlayedRun
+from gym_anything.benchmark.results import FinishedRun
 
 HEADINGS = ("environment", "task", "result", "score", "steps", "time", "remark")
 _REMARK_CHARACTERS = 160
@@ -18,15 +18,17 @@ class Report:
     """Runs and what they come to.
 
     Attributes:
-        runs: in the order of the plan.
+        runs: those that were there already, then those played, in the order of the plan.
+        already: how many were there already.
         problems: what was asked for and could not be planned.
-        skipped: runs that were there already.
+        remarks: what is odd about the benchmark and stopped nothing.
         cut_off: episodes that were begun or planned and have no result, because the run was stopped.
     """
 
-    runs: Sequence[PlayedRun]
+    runs: Sequence[FinishedRun]
+    already: int = 0
     problems: Sequence[str] = ()
-    skipped: int = 0
+    remarks: Sequence[str] = ()
     cut_off: int = 0
 
     def totals(self) -> dict[str, Any]:
@@ -44,7 +46,7 @@ class Report:
             "mean_score": round(sum(record.outcome.score for record in judged) / len(judged), 2) if judged else None,
             "steps": sum(run.record.steps for run in self.runs),
             "duration_s": round(sum(run.record.duration_s for run in self.runs), 3),
-            "skipped": self.skipped,
+            "already": self.already,
             "cut_off": self.cut_off,
         }
 
@@ -57,6 +59,7 @@ class Report:
         return {
             "totals": self.totals(),
             "problems": list(self.problems),
+            "remarks": list(self.remarks),
             "episodes": [episode_dict(run) for run in self.runs],
         }
 
@@ -69,14 +72,14 @@ class Report:
             parts[0] += f" ({blames})"
         if totals["pass_rate"] is not None:
             parts.append(f"pass rate {totals['pass_rate']:.0%}")
-        if self.skipped:
-            parts.append(f"{self.skipped} were there already")
+        if self.already:
+            parts.append(f"{self.already} of them were there already")
         if self.cut_off:
             parts.append(f"{self.cut_off} not played")
         return "; ".join(parts)
 
 
-def episode_dict(run: PlayedRun) -> dict[str, Any]:
+def episode_dict(run: FinishedRun) -> dict[str, Any]:
     """Return one run's JSON form: its record and its folder, with ``env``, ``task`` and ``status`` on top."""
     record = run.record
     return {
@@ -88,7 +91,7 @@ def episode_dict(run: PlayedRun) -> dict[str, Any]:
     }
 
 
-def _row(run: PlayedRun) -> tuple[str, ...]:
+def _row(run: FinishedRun) -> tuple[str, ...]:
     record = run.record
     outcome = record.outcome
     result = outcome.status + (f" ({outcome.blame})" if outcome.is_broken else "")

@@ -24,9 +24,14 @@ _UNSAFE = re.compile(r"[^\w.+@=-]+")
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """One run folder that has an ``info.json``."""
+    """One run folder that has an ``info.json``.
 
-    path: Path
+    Attributes:
+        run_dir: the folder.
+        record: what is in the file.
+    """
+
+    run_dir: Path
     record: EpisodeRecord
 
 

@@ -77,14 +77,16 @@ def _play(sock: socket.socket, orders: IO[bytes]) -> None:
 
     from gym_anything.benchmark.play import play_episode
 
-    play_episode(
-        request,
-        Path(order["run_dir"]),
-        news,
-        stop=stop,
-        on_record=lambda record: news.send("record", record=record.to_dict()),
-    )
-    sock.shutdown(socket.SHUT_RDWR)  # ends the listening thread, too
+    try:
+        play_episode(
+            request,
+            Path(order["run_dir"]),
+            news,
+            stop=stop,
+            on_record=lambda record: news.send("record", record=record.to_dict()),
+        )
+    finally:
+        sock.shutdown(socket.SHUT_RDWR)  # ends the listening thread, which holds the reading side
 
 
 def _listen(orders: IO[bytes], stop: EpisodeStop) -> None:

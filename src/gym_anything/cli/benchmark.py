@@ -99,7 +99,8 @@ def _play(plan: Plan, results: ResultsFolder, jobs: int, *, quiet: bool) -> tupl
     with interrupts_stop(stop, first_says="no new episodes; waiting for those that run."), progress:
         played = execute(plan.requests, ProcessExecutor(), results, jobs=jobs, stop=stop, on_news=progress.news)
     cut_off = len(plan.requests) - len(played)
-    return Report(played, plan.problems, plan.skipped, cut_off), stop.finishing
+    runs = (*plan.existing, *played)
+    return Report(runs, len(plan.existing), plan.problems, plan.remarks, cut_off), stop.finishing
 
 
 def _is_fine(report: Report, expect: str | None) -> bool:
@@ -110,14 +111,14 @@ def _is_fine(report: Report, expect: str | None) -> bool:
 
 def _print_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
-        print_json(
-            {"episodes": [r.public() for r in plan.requests], "skipped": plan.skipped, "problems": plan.problems}
-        )
+        episodes = [request.public() for request in plan.requests]
+        facts = {"already": len(plan.existing), "problems": plan.problems, "remarks": plan.remarks}
+        print_json({"episodes": episodes, **facts})
         return
     for request in plan.requests:
         click.echo(request.label)
-    for problem in plan.problems:
-        click.echo(f"problem: {problem}", err=True)
+    for line in (*plan.problems, *plan.remarks):
+        click.echo(f"remark: {line}", err=True)
 
 
 def _print_report(report: Report, results: ResultsFolder) -> None:
@@ -133,6 +134,7 @@ def _print_report(report: Report, results: ResultsFolder) -> None:
         print_table(HEADINGS, rows)
     console = make_console()
     console.print(Text(report.summary_line()), soft_wrap=True)
-    for problem in report.problems:
-        console.print(Text(f"problem: {problem}"), soft_wrap=True)
+    for kind, lines in (("problem", report.problems), ("remark", report.remarks)):
+        for line in lines:
+            console.print(Text(f"{kind}: {line}"), soft_wrap=True)
     console.print(Text(f"results: {results.root.absolute() / results.exp}"), soft_wrap=True)

@@ -13,7 +13,7 @@ from gym_anything.cli.output import json_option, make_console, print_json
 
 if TYPE_CHECKING:
     from gym_anything.benchmark.episode_request import EpisodeRequest
-    from gym_anything.benchmark.execute import PlayedRun
+    from gym_anything.benchmark.results import FinishedRun
 
 
 @click.command()
@@ -73,7 +73,7 @@ def _request(env: str, task: str | None, benchmark: str | None, options: dict[st
     return replace(template, env_dir=str(env_dir), env=env_dir.name, task=task, benchmark=benchmark or "")
 
 
-def _print(played: PlayedRun, as_json: bool) -> None:
+def _print(played: FinishedRun, as_json: bool) -> None:
     from gym_anything.benchmark.report import episode_dict
 
     if as_json:
@@ -95,6 +95,7 @@ def _print(played: PlayedRun, as_json: bool) -> None:
     details = {
         "ended by": record.reason,
         "runner": record.runner,
+        "log": played.run_dir / "worker.log" if outcome.is_broken else None,
         "artifacts": played.run_dir / record.episode_dir if record.episode_dir else played.run_dir,
     }
     for name, value in details.items():
