@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gym_anything.episode.env_state import EnvState
 from gym_anything.episode.session_info import SessionInfo
 from gym_anything.runtime.runners.facts import get_runner_compatibility
+from gym_anything.runtime.runners.spec_check import check_spec
 
 if TYPE_CHECKING:
     from gym_anything.runtime.runners.base import BaseRunner
@@ -48,6 +49,7 @@ class EnvFacts(EnvState):
         """Return what the runner says it supports, and which fields of this spec it does not enforce."""
         runner = self._session.runner
         profile = get_runner_compatibility(type(runner)).to_dict()
+        check = check_spec(self._session.runner_name, type(runner), self._session.env_spec)
         profile.update(
             runner=self._session.runner_name,
             fast_io=runner.supports_fast_io(),
@@ -56,7 +58,7 @@ class EnvFacts(EnvState):
             live_recording=runner.supports_live_recording(),
             time_control=runner.supports_time_control(),
             acks_input_delivery=runner.acks_input_delivery(),
-            unenforced_fields=[list(row) for row in type(runner).unenforced_fields(self._session.env_spec)],
+            unenforced_fields=[[field.field, field.reason] for field in check.unenforced],
         )
         return profile
 

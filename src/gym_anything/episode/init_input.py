@@ -101,23 +101,19 @@ class _Reader:
         raise ValueError(f"{name!r} is not known; known: click, move, drag, text, keys, hotkey, wait, scroll and kin")
 
     def _click(self, kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if "button" in arguments or "clicks" in arguments:
-            wanted = (arguments.get("button", "left"), arguments.get("clicks", 1))
-            if wanted not in list(_COUNTED):  # a list: what came may not be hashable
-                raise ValueError(f"{wanted[1]!r} clicks of the {wanted[0]!r} button are no action of the contract")
-            kind = _COUNTED[wanted[0], wanted[1]]
+        button, clicks = next(meant for meant, name in _COUNTED.items() if name == kind)
+        wanted = (arguments.get("button", button), arguments.get("clicks", clicks))
+        if wanted not in list(_COUNTED):  # a list: what came may not be hashable
+            raise ValueError(f"{wanted[1]!r} clicks of the {wanted[0]!r} button are no action of the contract")
+        kind = _COUNTED[wanted[0], wanted[1]]
         self._pointer = self._point(arguments)
         return {"mouse": {kind: list(self._pointer)}}
 
     def _drag(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        start = arguments.get("start", arguments.get("from", self._pointer))
         end = arguments.get("end", arguments.get("to"))
-        end = self._point(arguments) if end is None else end
-        for point in (start, end):
-            if not isinstance(point, list | tuple) or len(point) != 2:
-                raise ValueError(f"a drag needs a start (move there first) and an end, each [x, y], not {point!r:.80}")
-        self._pointer = (end[0], end[1])
-        return {"mouse": {"left_click_drag": [list(start), list(end)]}}
+        start = _pair(arguments.get("start", arguments.get("from", self._pointer)))
+        self._pointer = self._point(arguments) if end is None else _pair(end)
+        return {"mouse": {"left_click_drag": [list(start), list(self._pointer)]}}
 
     def _point(self, arguments: dict[str, Any]) -> Point:
         for key in ("position", "coordinate", "point"):
@@ -136,6 +132,12 @@ class _Reader:
         if isinstance(text, list):  # pyautogui's write takes a list of key names, too
             return [{"keyboard": {"keys": key}} for key in text]
         return [{"keyboard": {"text": text}}]
+
+
+def _pair(value: Any) -> Point:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"a drag needs a start (move there first) and an end, each [x, y], not {value!r:.80}")
+    return value[0], value[1]
 
 
 def _keys(name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:

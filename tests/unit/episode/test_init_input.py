@@ -30,6 +30,8 @@ pytestmark = pytest.mark.unit
         ({"action": "wait", "time": 2}, [{"action": "wait", "time": 2}]),
         ("pyautogui.click(100, 200)", [{"mouse": {"left_click": [100, 200]}}]),
         ("pyautogui.click(x=1, y=2, clicks=2, interval=0.1)", [{"mouse": {"double_click": [1, 2]}}]),
+        ("pyautogui.rightClick(5, 6, clicks=1)", [{"mouse": {"right_click": [5, 6]}}]),
+        ("pyautogui.doubleClick(x=5, y=6)", [{"mouse": {"double_click": [5, 6]}}]),
         ("pyautogui.click((5, 6))", [{"mouse": {"left_click": [5, 6]}}]),
         ("import pyautogui; pyautogui.hotkey('ctrl', 's')", [{"keyboard": {"keys": ["ctrl", "s"]}}]),
         ("pyautogui.write('a;b', interval=0.1)", [{"keyboard": {"text": "a;b"}}]),
