@@ -14,6 +14,8 @@ from gym_anything.specs.problem import Problem, spec_invalid
 
 MAX_BYTES = 16 * 1024 * 1024
 """A spec larger than this is a mistake; real ones stay below 100 kB."""
+MAX_YAML_BYTES = 1024 * 1024
+"""The same for YAML, which takes a hundred times longer to read: about ten seconds for this much."""
 SUFFIXES = (".yaml", ".yml", ".json")
 """Order in which a folder's file is looked for."""
 
@@ -45,9 +47,10 @@ def read_document(file: Path, *, free_keys: tuple[str, ...] = ()) -> Document:
     Raises: SpecNotFound when there is no such file; SpecInvalid for everything wrong with it.
     """
     origin = str(file)
+    is_json = file.suffix == ".json"
     try:
-        text = _decoded(_bytes(file))
-        data, remarks = parse_json(text, free_keys) if file.suffix == ".json" else (_yaml(text), [])
+        text = _decoded(_bytes(file, MAX_BYTES if is_json else MAX_YAML_BYTES))
+        data, remarks = parse_json(text, free_keys) if is_json else (_yaml(text), [])
         if not isinstance(data, dict):
             what = "is empty" if data is None else "must be an object of keys and values at the top"
             raise Problem("", what, "start with `id: …`")
@@ -107,7 +110,7 @@ def _yaml(text: str) -> Any:
     return parse_yaml(text)
 
 
-def _bytes(file: Path) -> bytes:
+def _bytes(file: Path, limit: int) -> bytes:
     # O_NONBLOCK: a named pipe in the file's place must not hang the reader.
     try:
         fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -119,10 +122,10 @@ def _bytes(file: Path) -> bytes:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             raise Problem("", "is not a regular file", "put a file there")
-        if info.st_size > MAX_BYTES:
-            raise Problem("", f"has {info.st_size} bytes; {MAX_BYTES} is the limit", "move data into files of its own")
+        if info.st_size > limit:
+            raise Problem("", f"has {info.st_size} bytes; {limit} is the limit", "move data into files of its own")
         with open(fd, "rb", closefd=False) as stream:
-            return stream.read(MAX_BYTES + 1)
+            return stream.read(limit)
     finally:
         os.close(fd)
 
