@@ -254,13 +254,13 @@ def test_files_and_folders_do_not_take_each_others_place():
 
 
 def test_state_is_saved_and_loaded(world):
-    world.files.write("/home/ga/work/a", b"before")
-    name = world.save_state(["/home/ga/work"])
-    world.files.write("/home/ga/work/a", b"after")
-    world.files.write("/home/ga/work/new", b"x")
+    world.files.write("/home/ga/papers/a", b"before")
+    name = world.save_state(["/home/ga/papers"])
+    world.files.write("/home/ga/papers/a", b"after")
+    world.files.write("/home/ga/papers/new", b"x")
     world.load_state(name)
-    assert world.files.read("/home/ga/work/a") == b"before"
-    assert not world.files.exists("/home/ga/work/new")
+    assert world.files.read("/home/ga/papers/a") == b"before"
+    assert not world.files.exists("/home/ga/papers/new")
 
 
 def test_a_key_covers_the_spec_the_task_and_the_kind_but_no_episodes_tag():

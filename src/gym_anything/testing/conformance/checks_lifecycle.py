@@ -7,8 +7,9 @@ import time
 from gym_anything.errors import GymAnythingError
 from gym_anything.runtime.runners.base import BaseRunner
 from gym_anything.testing.conformance.case import STOP_LIMIT_S, ConformanceCase, is_refusal
+from gym_anything.testing.conformance.interrupting import in_main_thread, interrupted
 
-STOP_DURING_START_AFTER_S = (0.0, 0.05, 0.3)
+MOMENTS_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 class LifecycleChecks(ConformanceCase):
@@ -35,7 +36,7 @@ class LifecycleChecks(ConformanceCase):
         self.look_at(runner)
 
     def test_stop_during_start_leaves_nothing(self) -> None:
-        for delay_s in STOP_DURING_START_AFTER_S:
+        for delay_s in MOMENTS_S:
             with self.subTest(after_s=delay_s):
                 runner = self.fresh(started=False)
                 start = self._coming_up(runner)
@@ -45,6 +46,17 @@ class LifecycleChecks(ConformanceCase):
                 self.assertTrue(start.wait(STOP_LIMIT_S), "start went on after abort and stop")
                 if start.error is not None and not isinstance(start.error, GymAnythingError):
                     raise start.error
+                self.bounded(runner.stop, STOP_LIMIT_S)
+                self.doCleanups()
+
+    def test_an_interrupted_start_leaves_nothing(self) -> None:
+        """L2: Ctrl-C during start leaves nothing once stop has returned."""
+        self.needs(in_main_thread(), "signals reach the main thread only")
+        for delay_s in MOMENTS_S:
+            with self.subTest(after_s=delay_s):
+                runner = self.fresh(started=False)
+                runner.on_episode_start(self._context(runner))
+                interrupted(runner.start, delay_s)
                 self.bounded(runner.stop, STOP_LIMIT_S)
                 self.doCleanups()
 
