@@ -15,6 +15,10 @@ class Office(BaseHTTPRequestHandler):
         self._answer(PAGE)
 
     def do_POST(self):
+        if self.path == "/painted":  # the page tells that a person could see it now
+            (FOLDER / "painted").touch()
+            self._answer(b"")
+            return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         number = len(list(FOLDER.glob("visitor-*.json"))) + 1
         fields = urllib.parse.parse_qs(body, keep_blank_values=True)
@@ -30,5 +34,6 @@ class Office(BaseHTTPRequestHandler):
 
 
 server = HTTPServer(("127.0.0.1", 0), Office)
-(FOLDER / "port").write_text(str(server.server_port))
+(FOLDER / "port.new").write_text(str(server.server_port))
+(FOLDER / "port.new").rename(FOLDER / "port")  # whole or not at all
 server.serve_forever()

@@ -1,8 +1,17 @@
 #!/bin/bash
 set -eu
-install -d -o ga -g ga /home/ga/visitors
-sudo -u ga setsid /usr/bin/python3 /workspace/tasks/register_visitor/serve.py /home/ga/visitors >/tmp/serve.log 2>&1 </dev/null &
-timeout 20 bash -c 'until [ -s /home/ga/visitors/port ]; do read -r -t 0.05 <> <(:) || true; done'
+visitors=/home/ga/visitors
+install -d -o ga -g ga $visitors
+
+wait_for() { # FILE: until it exists and holds what it should; 30 s at most
+    for _ in $(seq 600); do [ -e "$1" ] && return 0; sleep 0.05; done
+    echo "$1 did not appear; the server says: $(cat /tmp/serve.log)" >&2
+    return 1
+}
+
+sudo -u ga setsid /usr/bin/python3 /workspace/tasks/register_visitor/serve.py $visitors >/tmp/serve.log 2>&1 </dev/null &
+wait_for $visitors/port
 /workspace/scripts/open_window.sh chromium 1200 860 300 90 chromium --no-first-run --no-default-browser-check \
     --disable-background-networking --disable-component-update --disable-sync --password-store=basic \
-    --user-data-dir=/home/ga/.config/chromium-task --app="http://127.0.0.1:$(cat /home/ga/visitors/port)/"
+    --user-data-dir=/home/ga/.config/chromium-task --app="http://127.0.0.1:$(cat $visitors/port)/"
+wait_for $visitors/painted
