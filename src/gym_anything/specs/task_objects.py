@@ -18,8 +18,8 @@ class TaskInit(SpecObject):
 
     init_script: Text | None = None
     """Command line that runs in the guest before the first observation. None."""
-    init_pyautogui: tuple[dict[str, Any], ...] = ()
-    """Actions played before the first observation, ``{"type": "keys", "keys": […]}`` or types ``text`` and ``wait``."""
+    init_pyautogui: tuple[dict[str, Any] | Text, ...] = ()
+    """Input before the first observation: ``{"type": "keys", "keys": […]}``, ``text``, ``wait`` …, or calls as text."""
     timeout_sec: PositiveNumber = 600
     """Seconds that an episode may last."""
     max_steps: PositiveCount = 2000

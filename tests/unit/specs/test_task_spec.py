@@ -127,7 +127,7 @@ def test_a_task_without_a_judge_or_a_prompt_is_accepted_aloud() -> None:
         ({"init": {"timeout_sec": 0}}, "init.timeout_sec", "greater than 0"),
         ({"init": {"reward_type": 1}}, "init.reward_type", "write text"),
         ({"init": {"reward_shaping": 1}}, "init.reward_shaping", "write text"),
-        ({"init": {"init_pyautogui": ["click"]}}, "init.init_pyautogui[0]", "write an object"),
+        ({"init": {"init_pyautogui": [5]}}, "init.init_pyautogui[0]", "write"),
         ({"hooks": {"pre_task": ["a"]}}, "hooks.pre_task", "write text"),
         ({"hooks": {"pre_task_timeout": -1}}, "hooks.pre_task_timeout", "greater than 0"),
         ({"success": {"mode": "llm"}}, "success.mode", "'image_match'"),
