@@ -98,7 +98,7 @@ def environment_page() -> str:
         "| variable | default | meaning | belongs to |",
         "|---|---|---|---|",
     ]
-    for variable in sorted(env_vars.registered(), key=lambda v: v.name):
+    for variable in sorted(env_vars.declared(), key=lambda v: v.name):
         lines.append(f"| `{variable.name}` | {variable.default!r} | {variable.doc} | {variable.owner} |")
     return "\n".join(lines) + "\n"
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.unit
 
 NAME = re.compile(r"^(GYM_ANYTHING|VLM|USE_COMPUTER)_[A-Z0-9_]+$")
 # Names that are set for others to read (a label on our processes, what a guest sees), not settings.
-NOT_SETTINGS = {"GYM_ANYTHING_WORLD_LABEL"}
+NOT_SETTINGS = {"GYM_ANYTHING_WORLD_LABEL", "GYM_ANYTHING_SEED"}
 
 
 def declared_names() -> set[str]:
@@ -25,7 +25,7 @@ def declared_names() -> set[str]:
     for info in pkgutil.walk_packages(gym_anything.__path__, "gym_anything."):
         if not info.name.endswith("__main__"):
             importlib.import_module(info.name)
-    return {v.name for v in env_vars.registered()}
+    return {v.name for v in env_vars.declared()}
 
 
 def test_every_variable_named_in_the_code_is_declared() -> None:

@@ -9,6 +9,10 @@ from gym_anything import errors
 pytestmark = pytest.mark.unit
 
 STABLE_CODES = {
+    "process-start-failed",
+    "process-stuck",
+    "setting-invalid",
+    "supervisor-lost",
     "error",
     "spec-error",
     "spec-not-found",

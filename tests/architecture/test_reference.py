@@ -6,9 +6,9 @@ import json
 import re
 
 import pytest
+from tools import reference
 
 from tests.architecture.source_tree import ROOT
-from tools import reference
 
 pytestmark = pytest.mark.unit
 
