@@ -7,6 +7,7 @@ cut off and is repeated by ``--skip-existing``. Nothing is ever overwritten.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from gym_anything.benchmark.episode_request import EpisodeRequest, masked
 from gym_anything.errors import BenchmarkError
 
 INFO_FILE = "info.json"
+_LONGEST_NAME_BYTES = 200
 _UNSAFE = re.compile(r"[^\w.+@=-]+")
 
 
@@ -109,9 +111,13 @@ def finished_runs(folder: Path, pattern: str) -> Iterator[FinishedRun]:
 
 
 def folder_name(name: str) -> str:
-    """Return a name that is safe as one folder: ``Qwen/Qwen3-VL`` becomes ``Qwen--Qwen3-VL``."""
-    safe = _UNSAFE.sub("_", name.replace("/", "--").replace(":", "--")).strip(".")
-    return safe[:120] or "unnamed"
+    """Return a name that is safe as one folder: ``Qwen/Qwen3-VL`` becomes ``Qwen--Qwen3-VL``; a long one is cut."""
+    safe = _UNSAFE.sub("_", name.replace("/", "--").replace(":", "--")).strip(".") or "unnamed"
+    encoded = safe.encode("utf-8", "replace")
+    if len(encoded) <= _LONGEST_NAME_BYTES:
+        return safe
+    mark = hashlib.sha256(encoded).hexdigest()[:8]
+    return f"{encoded[: _LONGEST_NAME_BYTES - 9].decode('utf-8', 'ignore')}-{mark}"
 
 
 def _counts(record: EpisodeRecord, request: EpisodeRequest, task_digest: str | None) -> bool:

@@ -1,0 +1,183 @@
+"""The engine with executors of its own: parallel, undisturbed by bad episodes, stoppable."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gym_anything.benchmark.episode_record import EpisodeRecord
+from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.benchmark.execute import EpisodeNews, execute
+from gym_anything.benchmark.report import Report
+from gym_anything.benchmark.results import ResultsFolder
+from gym_anything.benchmark.stop_signal import StopLevel, StopSignal
+from gym_anything.episode.outcome import Outcome
+from gym_anything.errors import Aborted, BenchmarkError, WorldLost
+
+pytestmark = pytest.mark.unit
+
+REQUESTS = [EpisodeRequest(env_dir="/e", env="notes", task=task) for task in "abcdef"]
+
+
+class Executor:
+    """Plays an episode by calling a function."""
+
+    def __init__(self, play: Callable[[EpisodeRequest, StopSignal], Outcome]) -> None:
+        self._play = play
+
+    def play(
+        self, request: EpisodeRequest, run_dir: Path, *, stop: StopSignal, on_phase: Any, on_step: Any
+    ) -> EpisodeRecord:
+        on_phase("reset")
+        on_step(1, 5)
+        return EpisodeRecord(request.public(), self._play(request, stop), steps=1, duration_s=0.5)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> ResultsFolder:
+    return ResultsFolder(tmp_path, "exp")
+
+
+def test_results_come_in_the_order_of_the_plan_and_are_written(results: ResultsFolder) -> None:
+    runs = execute(REQUESTS, Executor(lambda _r, _s: Outcome.passed(100)), results, jobs=3)
+    assert [run.record.request["task"] for run in runs] == list("abcdef")
+    assert all((run.run_dir / "info.json").is_file() for run in runs)
+
+
+def test_jobs_play_at_once_and_no_more_than_asked(results: ResultsFolder) -> None:
+    together = threading.Barrier(3, timeout=20)
+    running, most, lock = 0, 0, threading.Lock()
+
+    def play(_request: EpisodeRequest, _stop: StopSignal) -> Outcome:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        together.wait()  # passes only when three are inside
+        with lock:
+            running -= 1
+        return Outcome.passed(100)
+
+    execute(REQUESTS, Executor(play), results, jobs=3)
+    assert most == 3
+
+
+def test_one_bad_episode_never_stops_the_run(results: ResultsFolder) -> None:
+    """V2, V5: what breaks is broken, with blame; the others go on."""
+
+    def play(request: EpisodeRequest, _stop: StopSignal) -> Outcome:
+        if request.task == "b":
+            raise RuntimeError("a bug in the executor")
+        if request.task == "d":
+            raise WorldLost("the world died")
+        return Outcome.failed(10)
+
+    runs = execute(REQUESTS, Executor(play), results, jobs=2)
+    outcomes = {run.record.request["task"]: run.record.outcome for run in runs}
+    assert [outcomes[t].status for t in "abcdef"] == ["failed", "broken", "failed", "broken", "failed", "failed"]
+    assert (outcomes["b"].blame, outcomes["d"].blame) == ("host", "world")
+    assert "a bug in the executor" in outcomes["b"].story
+
+
+def test_finishing_lets_what_runs_end_and_begins_nothing_new(results: ResultsFolder) -> None:
+    stop = StopSignal()
+
+    def play(request: EpisodeRequest, signal: StopSignal) -> Outcome:
+        if request.task == "b":
+            signal.raise_level()
+        return Outcome.passed(100)
+
+    runs = execute(REQUESTS, Executor(play), results, stop=stop)
+    assert [run.record.request["task"] for run in runs] == ["a", "b"]
+
+
+def test_an_episode_that_is_cut_off_is_not_a_finished_run(results: ResultsFolder) -> None:
+    """V6: only what is finished has a result."""
+    stop, news = StopSignal(), []
+
+    def play(request: EpisodeRequest, signal: StopSignal) -> Outcome:
+        if request.task == "a":
+            return Outcome.passed(100)
+        signal.raise_level()
+        signal.raise_level()
+        raise Aborted("stopped")
+
+    runs = execute(REQUESTS, Executor(play), results, stop=stop, on_news=news.append)
+    assert [run.record.request["task"] for run in runs] == ["a"]
+    assert results.finished(REQUESTS[1]) == []
+    assert [(n.kind, n.request.task) for n in news if n.kind in ("finished", "cut_off")] == [
+        ("finished", "a"),
+        ("cut_off", "b"),
+    ]
+
+
+def test_the_news_tell_the_whole_story_of_an_episode(results: ResultsFolder) -> None:
+    news: list[EpisodeNews] = []
+    execute(REQUESTS[:1], Executor(lambda _r, _s: Outcome.passed(100)), results, on_news=news.append)
+    assert [n.kind for n in news] == ["started", "phase", "step", "finished"]
+    assert (news[1].phase, news[2].steps, news[2].max_steps) == ("reset", 1, 5)
+    assert news[3].record is not None
+    assert (news[3].run_dir / "info.json").is_file()  # type: ignore[operator]
+
+
+def test_results_that_cannot_be_written_end_the_run_with_a_typed_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    begun: list[str] = []
+    with pytest.raises(BenchmarkError):
+        execute(
+            REQUESTS,
+            Executor(lambda request, _s: begun.append(request.task) or Outcome.passed(100)),  # type: ignore[func-returns-value]
+            ResultsFolder(tmp_path / "file", "exp"),
+        )
+    assert begun == []
+
+
+def test_an_empty_plan_is_an_empty_result(results: ResultsFolder) -> None:
+    assert execute([], Executor(lambda _r, _s: Outcome.passed(100)), results) == []
+
+
+def test_a_stop_signal_calls_each_waiter_once_at_its_level() -> None:
+    stop, calls = StopSignal(), []
+    stop.at(StopLevel.NOW, lambda: calls.append("now"))
+    stop.at(StopLevel.FINISH, lambda: calls.append("finish"))
+    forget = stop.at(StopLevel.NOW, lambda: calls.append("forgotten"))
+    forget()
+    stop.raise_level()
+    assert (calls, stop.finishing, stop.stopping_now) == (["finish"], True, False)
+    for _ in range(3):
+        stop.raise_level()
+    assert (calls, stop.stopping_now) == (["finish", "now"], True)
+    stop.at(StopLevel.FINISH, lambda: calls.append("late"))
+    assert calls[-1] == "late"
+
+
+def test_a_report_leaves_broken_runs_out_of_rate_and_mean(results: ResultsFolder) -> None:
+    """V1, V2: a benchmark never counts broken as failed."""
+    outcomes = iter(
+        [Outcome.passed(100), Outcome.failed(40), Outcome.broken("world", "lost"), Outcome.broken("judge", "x")]
+    )
+    runs = execute(REQUESTS[:4], Executor(lambda _r, _s: next(outcomes)), results)
+    report = Report(runs, already=1, problems=("p",), cut_off=2)
+    totals = report.totals()
+    assert (totals["passed"], totals["failed"], totals["broken"]) == (1, 1, 2)
+    assert (totals["pass_rate"], totals["mean_score"]) == (0.5, 70.0)
+    assert totals["broken_by_blame"] == {"judge": 1, "world": 1}
+    assert [row[2] for row in report.rows()] == ["passed", "failed", "broken (world)", "broken (judge)"]
+    assert "1 passed, 1 failed, 2 broken" in report.summary_line()
+    assert report.as_dict()["episodes"][2]["status"] == "broken"
+    empty = Report([]).totals()
+    assert (empty["pass_rate"], empty["mean_score"], empty["runs"]) == (None, None, 0)
+
+
+def test_a_row_tells_the_attempt_and_the_limit_that_ended_it(results: ResultsFolder) -> None:
+    (run,) = execute(
+        [replace(REQUESTS[0], attempt=2)], Executor(lambda _r, _s: Outcome.failed(0, "line 1\nline 2")), results
+    )
+    row = Report([replace(run, record=replace(run.record, reason="timeout"))]).rows()[0]
+    assert row[1] == "a #3"
+    assert row[-1] == "[timeout] line 1"
