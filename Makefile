@@ -24,7 +24,8 @@ setup:
 	@tools/setup.sh
 
 demo: setup
-	@$(PY) -m tools.demo
+	@.venv/bin/gym-anything benchmark all --benchmark desktop_basics --agent oracle --fast-io --parallel 2 \
+		--exp demo --expect passed $(ARGS)
 
 test: setup
 	$(PYTEST) -m 'not soak' $(ARGS)
