@@ -14,6 +14,9 @@
 struct connection;
 struct server;
 
+/* How long after a command's end its outputs must be quiet until they count as whole. */
+#define DRAIN_IDLE_NS 25000000ULL
+
 enum job_kind { JOB_EXEC, JOB_SPAWN, JOB_FILE };
 
 struct job {
@@ -23,6 +26,7 @@ struct job {
     enum job_kind kind;
     pid_t worker;  /* keeper, spawned program or file worker: our direct child */
     pid_t command; /* the command itself, once started */
+    uint64_t early_signals; /* asked for before the command was known to run; bit n-1 */
     int status_fd;
     int stdin_fd;
     int terminal_fd;

@@ -50,8 +50,9 @@ static void await_start(int error_fd, int status_fd) {
 static void block_signals(sigset_t *set) {
     sigemptyset(set);
     sigaddset(set, SIGCHLD);
-    sigaddset(set, SIGTERM);
+    sigaddset(set, KEEPER_KILL);
     sigprocmask(SIG_BLOCK, set, NULL);
+    signal(SIGTERM, SIG_IGN);
 }
 
 static void start_command(const struct launch *launch, int status_fd) {
@@ -74,7 +75,7 @@ _Noreturn void keeper_run(const struct launch *launch, int status_fd) {
     pid_t guest = getppid();
     block_signals(&set);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, KEEPER_KILL);
     prctl(PR_SET_NAME, "ga-keeper");
     if (getppid() != guest) _exit(0);
     start_command(launch, status_fd);
@@ -83,7 +84,7 @@ _Noreturn void keeper_run(const struct launch *launch, int status_fd) {
         pid_t pid;
         while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) note_reaped(pid, wait_status);
         if (command_ended) report_end(status_fd, false);
-        if (sigwait(&set, &number) || number != SIGTERM) continue;
+        if (sigwait(&set, &number) || number != KEEPER_KILL) continue;
         bool gone = process_tree_kill(getpid(), false, KILL_LIMIT_MS, note_reaped);
         report_end(status_fd, !gone);
     }

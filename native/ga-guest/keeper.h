@@ -6,9 +6,14 @@
 #ifndef GA_KEEPER_H
 #define GA_KEEPER_H
 
+#include <signal.h>
+
 #include "launch.h"
 
-/* Runs in a fresh fork and never returns. SIGTERM to it kills the whole tree. Reports STARTED, FAILED, EXITED. */
+#define KEEPER_KILL SIGUSR1
+
+/* Runs in a fresh fork and never returns. KEEPER_KILL to it kills the whole tree; it ignores
+ * SIGTERM, so that at the end of a world its command gets the grace that all get. Reports STARTED, FAILED, EXITED. */
 _Noreturn void keeper_run(const struct launch *launch, int status_fd);
 
 #endif

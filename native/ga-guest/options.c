@@ -33,7 +33,8 @@ static bool parse_number(const char *name, const char *text, unsigned long limit
     return true;
 }
 
-static bool read_token(struct options *options, int fd) {
+/* From a file a final newline is no part of the token; from a descriptor every byte is. */
+static bool read_token(struct options *options, int fd, bool from_file) {
     size_t used = 0;
     uint8_t token[GA_MAX_TOKEN_SIZE + 2];
     ssize_t size;
@@ -43,7 +44,7 @@ static bool read_token(struct options *options, int fd) {
         used += (size_t)size;
     }
     close(fd);
-    if (used && token[used - 1] == '\n') used--;
+    if (from_file && used && token[used - 1] == '\n') used--;
     if (used < GA_MIN_TOKEN_SIZE || used > GA_MAX_TOKEN_SIZE)
         return complain("the token must have %d to %d bytes", GA_MIN_TOKEN_SIZE, GA_MAX_TOKEN_SIZE);
     memcpy(options->token, token, used);
@@ -117,5 +118,5 @@ bool options_parse(struct options *options, int argc, char **argv) {
     if (!check(options, &token)) return false;
     int fd = token.path ? open(token.path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : token.fd;
     if (fd < 0) return complain("cannot open the token file '%s': %s", token.path, strerror(errno));
-    return read_token(options, fd);
+    return read_token(options, fd, token.path != NULL);
 }

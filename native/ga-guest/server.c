@@ -63,14 +63,18 @@ static void watch_job(struct watch_list *list, struct job *job) {
     if (job_wants_output(job, 1)) watch(list, WATCH_ERR, job, job->streams[1].fd, POLLIN);
 }
 
+static bool may_be_evicted(const struct connection *connection) {
+    return !connection->dead && connection->opening_deadline_ns && connection->kind != CONNECTION_DEVICE;
+}
+
 static unsigned connection_count(const struct server *server) {
     unsigned count = 0;
-    for (const struct connection *at = server->connections; at; at = at->next) count++;
+    for (const struct connection *at = server->connections; at; at = at->next) count += !at->dead;
     return count;
 }
 
 static void watch_all(struct server *server, struct watch_list *list, uint64_t now) {
-    bool room = connection_count(server) < GA_MAX_CONNECTIONS && !server->ending;
+    bool room = !server->ending;
     list->count = 0;
     watch(list, WATCH_SIGNALS, NULL, server->signal_fd, POLLIN);
     if (room) watch(list, WATCH_LISTEN, NULL, server->listen_fd, POLLIN);
@@ -104,9 +108,22 @@ static bool may_use_sudo(const struct options *options, uid_t uid) {
     return false;
 }
 
+/* Who has not proved anything yet makes room for a newcomer, the one that came first (the list is newest first). */
+static bool evict_oldest(struct server *server) {
+    struct connection *oldest = NULL;
+    for (struct connection *at = server->connections; at; at = at->next)
+        if (may_be_evicted(at)) oldest = at;
+    if (oldest) connection_drop(oldest);
+    return oldest != NULL;
+}
+
 static void accept_one(struct server *server, int listen_fd, enum connection_kind kind) {
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
+    if (connection_count(server) >= GA_MAX_CONNECTIONS && !evict_oldest(server)) {
+        close(fd);
+        return;
+    }
     struct connection *connection = connection_open(server, fd, kind);
     if (kind != CONNECTION_SUDO || may_use_sudo(server->options, connection->peer_uid)) return;
     connection_fail(connection, 0, GA_ERROR_UNAUTHORIZED, 0, "this user may not run commands as another user here");

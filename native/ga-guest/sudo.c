@@ -120,7 +120,7 @@ static void read_service(struct session *session) {
         session->received.size += (size_t)size;
         take_frames(session);
     } else if (size == 0 || errno != EINTR) {
-        session->exit_status = complain("the root service", "it closed the connection; the command was ended");
+        session->exit_status = complain("the root service of this world", "it closed the connection");
     }
 }
 
@@ -174,8 +174,8 @@ static int run(const struct sudo_options *options) {
     session.command = request.argv[0];
     session.signals = open_signals();
     if (!sudo_terminal_open(&session.terminal, fds)) return complain("cannot make a terminal", strerror(errno));
-    if (!send_request(session.socket, &request, fds))
-        session.exit_status = complain("cannot send the request", strerror(errno));
+    /* A service that hangs up meanwhile has said why: that is read below. */
+    (void)!send_request(session.socket, &request, fds);
     for (int i = 0; i < 3; i++)
         if (fds[i] > 2) close(fds[i]);
     int status = follow(&session);

@@ -27,11 +27,23 @@ static bool in_foreground(int fd) {
     return tcgetpgrp(fd) == getpgrp();
 }
 
+/* Takes what was typed before: an end of file among it would turn into a NUL byte in raw mode. */
+static void take_typed_ahead(struct sudo_terminal *terminal) {
+    struct pollfd ready = {terminal->input, POLLIN, 0};
+    while (terminal->typed.size < MOST_TYPED && poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN)) {
+        ssize_t size = read(terminal->input, buffer_reserve(&terminal->typed, 4096), 4096);
+        if (size < 0) return;
+        terminal->typed.size += (size_t)size;
+        if (size == 0) buffer_append(&terminal->typed, &terminal->saved.c_cc[VEOF], 1);
+    }
+}
+
 /* Our terminal hands every key on; the command's own terminal does the echo and the signals. */
 static void go_raw(struct sudo_terminal *terminal) {
     struct termios raw = terminal->saved;
     cfmakeraw(&raw);
     if (terminal->input < 0 || !in_foreground(terminal->input)) return;
+    if (terminal->saved.c_lflag & ICANON) take_typed_ahead(terminal);
     terminal->raw = tcsetattr(terminal->input, TCSADRAIN, &raw) == 0;
 }
 

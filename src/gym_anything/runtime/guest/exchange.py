@@ -25,6 +25,8 @@ Sink = Callable[[int, bytes], object]
 # itself, which takes it milliseconds, or three seconds when something will not die.
 ANSWER_GRACE_S = 4.0
 _ENDINGS = frozenset({"DONE", "EXITED", "FAILED", "PONG", "PROCESS"})
+# What asks for something that must be there.
+_READING = frozenset({"GET", "STAT", "REMOVE", "TAR_GET"})
 _CREDIT_STEP = wire.CONSTANTS["OUTPUT_WINDOW"] // 4
 _ERROR_NAMES = {code: name for name, code in wire.ERRORS.items()}
 
@@ -35,13 +37,13 @@ def deadline_ms(deadline: Deadline) -> int:
     return 0 if left is None else max(1, math.ceil(left * 1000))
 
 
-def failure_of(message: wire.Message, what: str) -> GymAnythingError:
-    """Build the error for the guest's FAILED."""
+def failure_of(message: wire.Message, what: str, *, reading: bool = False) -> GymAnythingError:
+    """Build the error for the guest's FAILED. ``reading``: a file that is missing is the caller's question answered."""
     name = _ERROR_NAMES.get(message["error"], "ERROR_UNKNOWN")
     os_error = message["os_error"]
     text = f"{what}: {message['message'].decode(errors='replace')}"
     detail = {"error": name, "errno": errno.errorcode.get(os_error, os_error) if os_error else None}
-    if name == "ERROR_FILE" and os_error in (errno.ENOENT, errno.ENOTDIR):
+    if reading and name == "ERROR_FILE" and os_error in (errno.ENOENT, errno.ENOTDIR):
         return GuestFileNotFound(text, detail=detail)
     if name == "ERROR_DEADLINE":
         return DeadlineExceeded(text, detail=detail)
@@ -63,13 +65,18 @@ class Exchange:
         self._window = wire.CONSTANTS["STDIN_WINDOW"]
         self._consumed = 0
         self._call: Call = connection.open_call()
+        self._reading = False
         self.pid: int | None = None
 
     def request(self, name: str, **fields: Any) -> None:
         """Send the message that opens the channel."""
+        self._reading = name in _READING
         try:
             self._call.send(name, deadline=self._deadline, **fields)
-        except BaseException:
+        except wire.FrameTooLarge as error:
+            self._connection.close_call(self._call)
+            raise GuestCommandFailed(f"{self._what}: {error}") from error
+        except BaseException:  # also Ctrl-C: the channel's number must not stay taken
             self._connection.close_call(self._call)
             raise
 
@@ -90,7 +97,7 @@ class Exchange:
         finally:
             self._connection.close_call(self._call)
         if message.name == "FAILED":
-            raise failure_of(message, self._what)
+            raise failure_of(message, self._what, reading=self._reading)
         return message
 
     def _give_up(self) -> None:

@@ -124,6 +124,10 @@ _HEADER: Final = struct.Struct("<IIHH")
 HEADER_SIZE: Final = CONSTANTS["HEADER_SIZE"]
 
 
+class FrameTooLarge(ValueError):
+    """A message does not fit into a frame."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """One kind of message: its code, who may send it, and ``(type, name)`` of each field in order."""
@@ -177,7 +181,7 @@ def _encode_field(kind: str, value: Any) -> bytes:
     return _NUMBERS["u32"].pack(len(value)) + b"".join(_encode_text(text) for text in value)
 
 
-def encode_payload(name: str, **fields: Any) -> bytes:
+def encode_payload(name: str, /, **fields: Any) -> bytes:
     """Encode the fields of one message; every field must be given.
 
     Raises: ValueError for a NUL byte in a text, struct.error for a number out of range, KeyError for a missing field.
@@ -185,11 +189,11 @@ def encode_payload(name: str, **fields: Any) -> bytes:
     return b"".join(_encode_field(kind, fields[field]) for kind, field in LAYOUTS[name].fields)
 
 
-def encode_frame(name: str, channel: int, **fields: Any) -> bytes:
-    """Encode one whole frame. Raises ValueError when it is larger than the protocol allows."""
+def encode_frame(name: str, channel: int, /, **fields: Any) -> bytes:
+    """Encode one whole frame. Raises FrameTooLarge."""
     payload = encode_payload(name, **fields)
     if len(payload) > CONSTANTS["MAX_PAYLOAD"]:
-        raise ValueError(f"a {name} of {len(payload)} bytes is larger than the {CONSTANTS['MAX_PAYLOAD']} allowed")
+        raise FrameTooLarge(f"too long: {len(payload)} bytes for one {name}, {CONSTANTS['MAX_PAYLOAD']} are allowed")
     return _HEADER.pack(len(payload), channel, LAYOUTS[name].code, 0) + payload
 
 
