@@ -91,6 +91,11 @@ class ForkServer:
             exit_code = connection.finish(hung=timed_out)
         return JudgeRun(answer, exit_code, timed_out, connection.output.text(), time.monotonic() - began)
 
+    def warm_up(self) -> None:
+        """Start the server now, so that the first verdict does not wait for it. Idempotent."""
+        with self._lock:
+            self._control = self._control or self._start()
+
     def stop(self) -> None:
         """End the server; the next verdict starts a new one."""
         with self._lock:
