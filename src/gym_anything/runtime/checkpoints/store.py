@@ -25,6 +25,7 @@ from gym_anything.errors import CheckpointError, CheckpointLocked, CheckpointMis
 MANIFEST = "manifest.json"
 STORE_FORMAT = 1
 _STAGING = "staging-"
+_DOOMED = "doomed-"
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,27 @@ class Checkpoint:
 
 
 class Lease:
-    """The use of some checkpoints: while it is held, none of them can be removed."""
+    """The use of some checkpoints: while it is held, the files of none of them go."""
 
-    def __init__(self, locks: Sequence[FileLock]) -> None:
-        self._locks = list(locks)
+    def __init__(self, store: CheckpointStore, locks: Mapping[str, FileLock]) -> None:
+        self._store = store
+        self._locks = dict(locks)
 
     def release(self) -> None:
-        """Give the use up; idempotent."""
+        """Give the use up; idempotent. Files of checkpoints that were removed meanwhile go with their last user."""
+        keys = list(self._locks)
         while self._locks:
-            self._locks.pop().release()
+            self._locks.popitem()[1].release()
+        self._store.bury(keys)
 
 
 class CheckpointStore:
     """All checkpoints of one kind on this machine. Any number of processes may use it at once."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, removal: Callable[[Path], None] = remove_tree) -> None:
+        """Args: removal: deletes a folder; a runner whose files have foreign owners gives its own."""
         self.root = root
+        self._removal = removal
 
     # --- finding -------------------------------------------------------------------------------------------------
 
@@ -90,7 +96,7 @@ class CheckpointStore:
             return []
         found = []
         for path in self.root.iterdir():
-            if not path.name.startswith(_STAGING) and (path / MANIFEST).is_file():
+            if not path.name.startswith((_STAGING, _DOOMED)) and (path / MANIFEST).is_file():
                 manifest = _read_json(path / MANIFEST)
                 if manifest is not None:
                     found.append(Checkpoint(path.name, path, manifest))
@@ -101,18 +107,18 @@ class CheckpointStore:
 
         Raises: CheckpointLocked while it is being removed; CheckpointMissing when it has just gone.
         """
-        locks: list[FileLock] = []
+        locks: dict[str, FileLock] = {}
         try:
             for key in (checkpoint.key, *checkpoint.parents):
                 lock = FileLock.try_acquire(self._lock_path(key, "use"), shared=True)
                 if lock is None:
                     raise CheckpointLocked(f"checkpoint {key} is being removed", detail={"key": key})
-                locks.append(lock)
+                locks[key] = lock
             self.get(checkpoint.key)
         except BaseException:
-            Lease(locks).release()
+            Lease(self, locks).release()
             raise
-        return Lease(locks)
+        return Lease(self, locks)
 
     # --- creating ------------------------------------------------------------------------------------------------
 
@@ -154,46 +160,54 @@ class CheckpointStore:
             raise CheckpointError(f"checkpoint {key} could not be stored: {error}", detail={"key": key}) from error
         finally:
             if staging.exists():
-                remove_tree(staging)
+                self._removal(staging)
             if guard is not None:
                 guard.release(remove=True)
         return Checkpoint(key, self.root / key, whole)
 
     # --- removing ------------------------------------------------------------------------------------------------
 
-    def remove(self, key: str, *, removal: Callable[[Path], None] = remove_tree) -> None:
-        """Remove a checkpoint; a missing one is fine.
+    def remove(self, key: str) -> bool:
+        """Remove a checkpoint: nobody finds it from now on. Its files stay until the last world that uses them is done.
 
-        Raises: CheckpointLocked while a world uses it or another checkpoint lies on it.
+        Returns: False when there was none.
+        Raises: CheckpointLocked when another checkpoint lies on it.
         """
         child = next((other.key for other in self.all() if key in other.parents), None)
         if child is not None:
             raise CheckpointLocked(f"checkpoint {key} is needed by {child}; remove that first", detail={"key": key})
-        lock = FileLock.try_acquire(self._lock_path(key, "use"))
-        if lock is None:
-            raise CheckpointLocked(f"checkpoint {key} is in use by a running world", detail={"key": key})
-        try:
-            path = self.root / key
-            if path.exists():
-                doomed = self.root / random_name(_STAGING, 8)
-                path.rename(doomed)  # gone for everybody at once, however long the removal takes
-                removal(doomed)
-        finally:
-            lock.release(remove=True)
+        path = self.root / key
+        if not path.exists():
+            return False
+        path.rename(self.root / f"{_DOOMED}{key}-{random_name('', 6)}")
+        self.bury([key])
+        return True
 
-    def collect(self, *, dry_run: bool = False, removal: Callable[[Path], None] = remove_tree) -> list[Path]:
-        """Remove what killed creators left half-made; return what was (or would be) removed."""
+    def bury(self, keys: Sequence[str]) -> None:
+        """Delete the files of removed checkpoints under these keys that nobody uses any more."""
+        for key in keys:
+            doomed = list(self.root.glob(f"{_DOOMED}{key}-*"))
+            lock = FileLock.try_acquire(self._lock_path(key, "use")) if doomed else None
+            if lock is not None:
+                for path in doomed:
+                    self._removal(path)
+                lock.release()
+
+    def collect(self, *, dry_run: bool = False) -> list[Path]:
+        """Remove what killed processes left: half-made checkpoints, removed ones; return what was (or would be)."""
         found: list[Path] = []
         if not self.root.is_dir():
             return found
-        for path in self.root.glob(f"{_STAGING}*"):
-            lock = FileLock.try_acquire(self._lock_path(path.name, "create"))
+        for path in (*self.root.glob(f"{_STAGING}*"), *self.root.glob(f"{_DOOMED}*")):
+            name = path.name.removeprefix(_DOOMED).rpartition("-")[0] if path.name.startswith(_DOOMED) else path.name
+            purpose = "use" if path.name.startswith(_DOOMED) else "create"
+            lock = FileLock.try_acquire(self._lock_path(name, purpose))
             if lock is None:
-                continue  # its creator lives
+                continue  # its creator or user lives
             found.append(path)
             if not dry_run:
-                removal(path)
-            lock.release(remove=True)
+                self._removal(path)
+            lock.release(remove=purpose == "create")
         return found
 
     def size_bytes(self) -> int:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gym_anything._util.deadline import Deadline
-from gym_anything._util.supervised_process import StopPlan
-from gym_anything._util.supervisor import Supervisor
+from gym_anything.errors import GymAnythingError, WorldStartFailed
 from gym_anything.runtime.runners.local import network, vnc
 from gym_anything.runtime.runners.local.command import HostView, WorldPlace, sandbox_plan
-from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
+from gym_anything.runtime.runners.local.control_groups import Limits
 from gym_anything.runtime.runners.local.launch import LocalWorld
 from gym_anything.runtime.runners.local.mounts import MountSet, copy_shared_in
 from gym_anything.runtime.runners.local.options import LocalOptions
@@ -34,14 +33,27 @@ class Blueprint:
 
 
 def bring_up(world: LocalWorld, plan: Blueprint, layers: Sequence[LayerPlan], report: Report) -> None:
-    """Bring the world up. Whatever it raises, ``world.stop()`` removes what is there by then."""
+    """Bring the world up. Whatever it raises, ``world.stop()`` removes what is there by then.
+
+    Raises: what ``LocalWorld.start`` raises; Aborted when the world was stopped meanwhile.
+    """
+    try:
+        _bring_up(world, plan, layers, report)
+    except OSError as error:
+        world.check_going_on()  # its folder may have gone under our feet
+        if isinstance(error, GymAnythingError):
+            raise
+        raise WorldStartFailed(f"the world could not be started: {error}") from error
+
+
+def _bring_up(world: LocalWorld, plan: Blueprint, layers: Sequence[LayerPlan], report: Report) -> None:
     deadline = Deadline.after(plan.options.start_timeout_s)
-    groups = _limit(world, plan)
+    _limit(world, plan)
     place = WorldPlace(
         folder=str(world.place.path),
         generation=world.next_generation(),
         layers=layers,
-        cgroups=groups.procs_files,
+        cgroups=world.groups.procs_files,
         mounts=plan.mounts.shown,
         label=tuple(world.place.env.items()),
     )
@@ -56,17 +68,15 @@ def bring_up(world: LocalWorld, plan: Blueprint, layers: Sequence[LayerPlan], re
         report("note", text=note)
 
 
-def _limit(world: LocalWorld, plan: Blueprint) -> ControlGroups:
+def _limit(world: LocalWorld, plan: Blueprint) -> None:
     resources = plan.spec.resources
     memory = None if resources.mem_gb is None else int(resources.mem_gb * (1 << 30))
-    groups = ControlGroups.create(world.place.label, Limits(resources.cpu, memory))
-    world.groups = groups
+    world.limit(Limits(resources.cpu, memory))
     asked = {"cpu": ("resources.cpu", resources.cpu), "memory": ("resources.mem_gb", resources.mem_gb)}
-    for controller, reason in groups.unenforced.items():
+    for controller, reason in world.groups.unenforced.items():
         name, value = asked.get(controller, ("", None))
         if value is not None:
             plan.notes.append(f"{name} is not enforced: {reason}")
-    return groups
 
 
 def _connect(world: LocalWorld) -> None:
@@ -74,26 +84,18 @@ def _connect(world: LocalWorld) -> None:
     argv = network.pasta_argv(network.pasta_program(), world.init_pid, as_root=os.geteuid() == 0)
     fd = _open_log(str(log))
     try:
-        process = Supervisor.shared().spawn(
-            argv,
-            name=f"network of world {world.place.id}",
-            env={"PATH": "/usr/bin:/bin", **world.place.env},
-            stderr=fd,
-            stop=StopPlan(signal=9, grace_s=0.0),
-        )
+        process = world.spawn(argv, name="network", stderr=fd)
     finally:
         os.close(fd)
-    world.companions.append(process)
     network.await_network(process, world.init_pid, log)
 
 
 def _open_door(world: LocalWorld, plan: Blueprint) -> vnc.VncDoor:
     fd = _open_log(str(world.place.path / "vnc.log"))
     try:
-        door = vnc.open_door(plan.spec.vnc, world.init_pid, world.place.env, fd)
+        door = vnc.open_door(plan.spec.vnc, world.init_pid, world.spawn, fd)
     finally:
         os.close(fd)
-    world.companions.append(door.process)
     if door.moved_from is not None:
         plan.notes.append(f"VNC port {door.moved_from} is taken; it is {door.port} instead")
     return door

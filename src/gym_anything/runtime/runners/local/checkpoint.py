@@ -84,6 +84,18 @@ class LocalCheckpoints:
         except CheckpointStale:
             return False
 
+    def delete(self) -> bool:
+        """Remove the chosen checkpoint (False: there was none); its files stay as long as a world lies on it.
+
+        Raises: CheckpointLocked while another checkpoint lies on it.
+        """
+        return self._store.remove(self.material.key)
+
+    def check_base(self) -> None:
+        """Raise CheckpointMissing when what the running world lies on was removed meanwhile: nothing can lie on it."""
+        if self.base is not None:
+            self._store.get(self.base.key)
+
     def use(self) -> None:
         """Take the chosen checkpoint as the base of the next world, and hold it.
 

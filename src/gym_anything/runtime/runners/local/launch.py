@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
-import select
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gym_anything._util import logs
+from gym_anything._util import atomic_write, logs
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.state_dir import WorldDir
 from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
@@ -17,14 +17,16 @@ from gym_anything._util.supervisor import Supervisor
 from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
-from gym_anything.runtime.runners.local.control_groups import ControlGroups
+from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
 from gym_anything.runtime.runners.local.python_program import python_argv
+from gym_anything.runtime.runners.local.reports import ReportPipe
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
 from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
 from gym_anything.runtime.runners.local.vnc import VncDoor
 
 _MODULE = "gym_anything.runtime.runners.local.sandbox.launch"
 _READY_FD, _TOKEN_FD = 3, 4
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _LOG_LINES = 15
 _STOP_S = 10.0
 
@@ -36,29 +38,53 @@ class LocalWorld:
         place: its folder in the state directory.
         facts: what the launcher said: ``pid`` of the world's init, ``base_uid``, ``id_count``, ``ids``.
         stages: seconds from the launch to each stage of the desktop.
-        groups: its resource limits. companions: processes on the host that serve it. door: VNC for people.
+        groups: its resource limits. door: VNC for people.
     """
 
     def __init__(self, place: WorldDir) -> None:
         self.place = place
         self.facts: dict[str, Any] = {}
         self.stages: dict[str, float] = {}
-        self._process: SupervisedProcess | None = None
+        self._lock = threading.Lock()
+        self._init: SupervisedProcess | None = None
+        self._processes: list[SupervisedProcess] = []
         self._channel: GuestChannel | None = None
         self._desktop: DesktopClient | None = None
         self._token = secrets.token_hex(32).encode()
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._aborted = False
+        self._reports: ReportPipe | None = None
+        self._ended = threading.Event()
         self._stopped = False
         self._generations = 0
         self.groups = ControlGroups()
-        self.companions: list[SupervisedProcess] = []
         self.door: VncDoor | None = None
 
     def next_generation(self) -> int:
         """Count the launches over the same written files."""
         self._generations += 1
         return self._generations - 1
+
+    def spawn(
+        self, argv: Sequence[str], *, name: str, stderr: int, pass_fds: Mapping[int, int] | None = None
+    ) -> SupervisedProcess:
+        """Start a process on the host that belongs to this world; it ends with it. Raises: Aborted when stopped."""
+        with self._lock:
+            self.check_going_on()
+            process = Supervisor.shared().spawn(
+                argv,
+                name=f"{name} of world {self.place.id}",
+                env={"PATH": _PATH, **self.place.env},
+                stderr=stderr,
+                pass_fds=pass_fds,
+                stop=StopPlan(signal=9, grace_s=0.0),
+            )
+            self._processes.append(process)
+        return process
+
+    def limit(self, limits: Limits) -> None:
+        """Make the control groups of the next launch."""
+        with self._lock:
+            self.check_going_on()
+            self.groups = ControlGroups.create(self.place.label, limits)
 
     # --- start ---------------------------------------------------------------------------------------------------
 
@@ -68,17 +94,14 @@ class LocalWorld:
         Raises: MissingDependency (the host does not allow it; with the fix), WorldStartFailed, BootTimedOut, Aborted.
         """
         plan_path = self.place.path / "sandbox.json"
-        plan_path.write_text(json.dumps(plan), encoding="utf-8")
-        ready_r = self._launch(plan_path)
-        try:
-            self._await_launcher(ready_r, deadline)
-            self._channel = GuestChannel.connect(
-                self._socket(launcher.GUEST_SOCKET), token=self._token, deadline=deadline
-            )
+        atomic_write.write_json(plan_path, plan, mode=0o600)
+        with ReportPipe(self._launch(plan_path), self.check_going_on, self.log_tail) as reports:
+            self._reports = reports
+            self._await_launcher(reports, deadline)
+            path = self._socket(launcher.GUEST_SOCKET)
+            self._channel = GuestChannel.connect(path, token=self._token, deadline=deadline)
             if plan["session"] is not None:
-                self._await_stage(ready_r, deadline)
-        finally:
-            os.close(ready_r)
+                self._await_desktop(reports, deadline)
         if plan["session"] is not None:
             path = self._socket(launcher.DESKTOP_SOCKET)
             self._desktop = DesktopClient.connect(path, deadline=deadline, token=self._token)
@@ -92,13 +115,11 @@ class LocalWorld:
         log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.write(token_w, self._token)
-            self._process = Supervisor.shared().spawn(
+            self._init = self.spawn(
                 python_argv(_MODULE, [str(plan_path), str(_READY_FD), str(_TOKEN_FD)]),
-                name=f"sandbox of world {self.place.id}",
-                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **self.place.env},
+                name="sandbox",
                 stderr=log,
                 pass_fds={_READY_FD: ready_w, _TOKEN_FD: token_r},
-                stop=StopPlan(signal=9, grace_s=0.0),
             )
         except BaseException:
             os.close(ready_r)
@@ -108,53 +129,27 @@ class LocalWorld:
                 os.close(fd)
         return ready_r
 
-    def _await_launcher(self, fd: int, deadline: Deadline) -> None:
-        facts = self._next_report(fd, deadline, "the sandbox")
+    def _await_launcher(self, reports: ReportPipe, deadline: Deadline) -> None:
+        facts = reports.next(deadline, "the sandbox")
         if "error" in facts:
             message = f"the sandbox could not be built: {facts['error']}"
             fix = str(facts.get("fix") or "")
             if fix:
                 raise MissingDependency(f"{message}. Fix: {fix}", detail={"fix": fix})
-            raise WorldStartFailed(message, detail={"log_tail": self.log_tail()})
+            raise WorldStartFailed(f"{message}; log tail:\n{self.log_tail()}", detail={"log_tail": self.log_tail()})
         self.facts = dict(facts)
         self.place.update_manifest(**self.facts)
 
-    def _await_stage(self, fd: int, deadline: Deadline) -> None:
-        while True:
-            report = self._next_report(fd, deadline, "the desktop")
+    def _await_desktop(self, reports: ReportPipe, deadline: Deadline) -> None:
+        stage = ""
+        while stage != "ready":
+            report = reports.next(deadline, f"the desktop (so far: {stage or 'nothing'})")
             stage = str(report.get("stage"))
             if stage == "failed":
-                message = f"the desktop did not come up: {report.get('error')}"
                 tail = self.log_tail()
+                message = f"the desktop did not come up: {report.get('error')}"
                 raise WorldStartFailed(f"{message}; log tail:\n{tail}", detail={"log_tail": tail})
             self.stages[stage] = float(report["after_s"])
-            if stage == "ready":
-                return
-
-    def _next_report(self, fd: int, deadline: Deadline, awaited: str) -> dict[str, Any]:
-        """Return the next JSON line of the launcher or the session."""
-        line = b""
-        poller = select.poll()
-        poller.register(fd, select.POLLIN)
-        poller.register(self._wake, select.POLLIN)
-        while not line.endswith(b"\n"):
-            left = deadline.remaining_or_none()
-            events = dict(poller.poll(None if left is None else left * 1000))
-            self._check_aborted("start")
-            if fd not in events:
-                tail = self.log_tail()
-                last = ", ".join(f"{k} after {v:.2f} s" for k, v in self.stages.items()) or "nothing yet"
-                raise BootTimedOut(
-                    f"timed out waiting for {awaited}; so far: {last}; log tail:\n{tail}", detail={"log_tail": tail}
-                )
-            chunk = os.read(fd, 1)
-            if not chunk:
-                tail = self.log_tail()
-                raise WorldStartFailed(
-                    f"{awaited} ended while it started; log tail:\n{tail}", detail={"log_tail": tail}
-                )
-            line += chunk
-        return dict(json.loads(line))
 
     def _await_picture(self, deadline: Deadline) -> None:
         """Wait for a screen that shows something: a desktop of one colour is no desktop."""
@@ -165,8 +160,8 @@ class LocalWorld:
                 return
             if deadline.expired():
                 raise BootTimedOut("the screen stays empty", detail={"log_tail": self.log_tail()})
-            select.select([self._wake], [], [], pause)
-            self._check_aborted("start")
+            self._ended.wait(pause)
+            self.check_going_on()
             pause = min(pause * 1.5, 0.05)
 
     # --- use -----------------------------------------------------------------------------------------------------
@@ -202,7 +197,7 @@ class LocalWorld:
     @property
     def alive(self) -> bool:
         """True while the sandbox's processes run."""
-        return self._process is not None and self._process.returncode is None
+        return self._init is not None and self._init.returncode is None
 
     def log_tail(self) -> str:
         """Return the end of every log of the world, each line with its file's name."""
@@ -214,16 +209,17 @@ class LocalWorld:
 
     def abort(self) -> None:
         """End every blocked call. Any thread; returns at once."""
-        self._aborted = True
-        if not self._stopped:
-            os.eventfd_write(self._wake, 1)
+        self._ended.set()
+        if self._reports is not None:
+            self._reports.wake()
         for part in (self._channel, self._desktop):
             if part is not None:
                 part.abort()
 
-    def _check_aborted(self, doing: str) -> None:
-        if self._aborted:
-            raise Aborted(f"{doing}: ended by abort()")
+    def check_going_on(self) -> None:
+        """Raise Aborted when the world was told to end."""
+        if self._ended.is_set():
+            raise Aborted("start: ended by abort() or stop()")
 
     def shut_down(self, grace_s: float, deadline: Deadline) -> None:
         """Let the programs of the world end by themselves first; what they had to write is written."""
@@ -236,20 +232,23 @@ class LocalWorld:
             if part is not None:
                 part.close()
         self._desktop = self._channel = self.door = None
-        while self.companions:
-            self.companions.pop().stop(Deadline.after(_STOP_S))
-        if self._process is not None:
-            self._process.stop(Deadline.after(_STOP_S))
+        with self._lock:
+            processes, self._processes = self._processes, []
+        for process in reversed(processes):
+            process.stop(Deadline.after(_STOP_S))
         self.groups.remove()
 
     def stop(self) -> None:
         """End the world and remove its folder. Idempotent."""
-        if self._stopped:
-            return
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+            self._ended.set()
+        if self._reports is not None:
+            self._reports.wake()
         self.end_processes()
         Supervisor.shared().stop_world(self.place.id)
-        self._stopped = True
-        os.close(self._wake)
         self.place.remove()
 
     def _socket(self, name: str) -> Path:

@@ -182,7 +182,8 @@ class LocalRunner(BaseRunner):
 
     def create_checkpoint(self) -> bool:
         world = self._running("create_checkpoint")
-        _ = self._checkpoints.material  # a missing key is found before anything ends
+        _ = self._checkpoints.material  # what is missing is found before anything ends
+        self._checkpoints.check_base()
         self._copy_shared_out(world)
         world.shut_down(_FLUSH_S, Deadline.after(_FLUSH_S + 10))
         world.end_processes()
@@ -197,6 +198,10 @@ class LocalRunner(BaseRunner):
         world.stop()
         self._bring_up()
         return True
+
+    def delete_checkpoint(self) -> bool:
+        """See the contract; while a world lies on it nobody finds it any more, and its files go with that world."""
+        return self._checkpoints.delete()
 
     def start_from_checkpoint(self, seed: int | None = None) -> bool:
         self._check_stopped("start_from_checkpoint")
@@ -299,4 +304,5 @@ class LocalRunner(BaseRunner):
         return read_ui_tree(world.channel, self.merge_exec_env())
 
     def capture_observation(self) -> dict[str, Any]:
+        self._running("capture_observation")
         return {}

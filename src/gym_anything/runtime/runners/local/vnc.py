@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
-from gym_anything._util.supervisor import Supervisor
+from gym_anything._util.supervised_process import SupervisedProcess
 from gym_anything.runtime.runners.local.command import VNC_SOCKET
 from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.specs.access import Vnc
 
 _MODULE = "gym_anything.runtime.runners.local.vnc_forward"
+Spawn = Callable[..., SupervisedProcess]
 _LISTEN_FD, _PASSWORD_FD = 3, 4
 
 
@@ -37,7 +38,7 @@ class VncDoor:
         return f"vnc://127.0.0.1:{self.port}"
 
 
-def open_door(vnc: Vnc, init_pid: int, world_env: dict[str, str], log_fd: int) -> VncDoor:
+def open_door(vnc: Vnc, init_pid: int, spawn: Spawn, log_fd: int) -> VncDoor:
     """Bind the port, keep it bound, and start the forwarder on it."""
     listener, moved_from = bind(vnc.host_port)
     password = vnc.password or secrets.token_urlsafe(6)[:8]
@@ -46,13 +47,11 @@ def open_door(vnc: Vnc, init_pid: int, world_env: dict[str, str], log_fd: int) -
         os.write(password_w, password.encode())
         os.close(password_w)
         words = [str(_LISTEN_FD), str(_PASSWORD_FD), f"/proc/{init_pid}/root", VNC_SOCKET]
-        process = Supervisor.shared().spawn(
+        process = spawn(
             python_argv(_MODULE, words),
             name="VNC forwarder",
-            env={"PATH": "/usr/bin:/bin", **world_env},
             stderr=log_fd,
             pass_fds={_LISTEN_FD: listener.fileno(), _PASSWORD_FD: password_r},
-            stop=StopPlan(signal=9, grace_s=0.0),
         )
         return VncDoor(listener.getsockname()[1], password, process, moved_from)
     finally:
