@@ -149,6 +149,7 @@ class ConformanceCase(unittest.TestCase):
     def _drop_checkpoint(cls) -> None:
         if cls._checkpoint_made and cls.subject.cls.overrides(["delete_checkpoint"]):
             runner = cls.subject.cls(cls.subject.spec())
+            runner.on_episode_start(cls._context(runner))
             runner.set_checkpoint_key(CHECKPOINT_LEVEL)
             runner.delete_checkpoint()
             cls._checkpoint_made = False

@@ -42,10 +42,18 @@ class CheckpointChecks(ConformanceCase):
             self.bounded(lambda: runner.copy_from(path, str(Path(folder) / "back")))
             return (Path(folder) / "back").read_text()
 
-    def forget(self, runner: BaseRunner) -> None:
-        """Delete the checkpoint under the key, where the class can."""
+    def forget(self) -> None:
+        """Delete what lies under the key, where the class can."""
+        runner = self.subject.cls(self.subject.spec())
         if runner.overrides(["delete_checkpoint"]):
+            runner.on_episode_start(self._context(runner))
+            runner.set_checkpoint_key(_LEVEL)
             runner.delete_checkpoint()
+
+    def first(self) -> BaseRunner:
+        """Return a started world; what it will save is deleted once all worlds of the test are gone."""
+        self.addCleanup(self.forget)
+        return self.keyed(started=True)
 
     def test_without_support_every_door_says_so(self) -> None:
         runner = self.subject.cls(self.subject.spec())
@@ -56,15 +64,14 @@ class CheckpointChecks(ConformanceCase):
 
     def test_a_missing_checkpoint_is_said_to_be_missing(self) -> None:
         runner = self.keyed()
-        self.forget(runner)
+        self.forget()
         self.assertFalse(runner.checkpoint_exists())
         with self.assertRaises(CheckpointMissing):
             self.bounded(runner.start_from_checkpoint, self.subject.start_limit_s)
 
     def test_a_restored_world_has_what_was_saved(self) -> None:
-        first = self.keyed(started=True)
+        first = self.first()
         self.needs(first.overrides(["copy_to"]), "this world has no files to tell by")
-        self.addCleanup(self.forget, first)
         path = self.put(first, "kept")
         self.assertIsNot(self.bounded(first.create_checkpoint, self.subject.start_limit_s), False)
         self.assertTrue(first.checkpoint_exists())
@@ -75,9 +82,8 @@ class CheckpointChecks(ConformanceCase):
         self.assertEqual(self.text_of(second, path), "kept")
 
     def test_two_worlds_restored_from_one_checkpoint_do_not_share_it(self) -> None:
-        first = self.keyed(started=True)
+        first = self.first()
         self.needs(first.overrides(["copy_to"]), "this world has no files to tell by")
-        self.addCleanup(self.forget, first)
         path = self.put(first, "kept")
         self.bounded(first.create_checkpoint, self.subject.start_limit_s)
         second = self.keyed()
@@ -88,8 +94,7 @@ class CheckpointChecks(ConformanceCase):
         self.assertEqual(self.text_of(third, path), "kept")
 
     def test_keys_of_levels_and_tasks_are_told_apart(self) -> None:
-        first = self.keyed(started=True)
-        self.addCleanup(self.forget, first)
+        first = self.first()
         self.bounded(first.create_checkpoint, self.subject.start_limit_s)
         other = self.keyed()
         other.set_checkpoint_key("post_task", task_id="conformance-task")
