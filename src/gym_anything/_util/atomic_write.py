@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -17,17 +18,16 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644, durable: bool = F
         durable: also wait until the content has reached the disk, so that it survives a power cut.
     """
     part = path.with_name(f".{path.name[:100]}.{os.getpid()}.{os.urandom(4).hex()}.part")
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        try:
+        # A file object closes itself also when an interrupt arrives before the next line.
+        with io.FileIO(part, "x") as file:
+            os.fchmod(file.fileno(), 0o600)
             view = memoryview(data)
             while view:
-                view = view[os.write(fd, view) :]
-            os.fchmod(fd, mode)
+                view = view[file.write(view) :]
+            os.fchmod(file.fileno(), mode)
             if durable:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
+                os.fsync(file.fileno())
         part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
