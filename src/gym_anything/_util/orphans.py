@@ -23,7 +23,7 @@ from gym_anything._util.labels import Label, Owner
 from gym_anything._util.locks import FileLock
 from gym_anything._util.orphan_processes import LabelledProcess, kill_all, labelled_processes
 from gym_anything._util.remove_tree import remove_tree
-from gym_anything._util.state_dir import LOCK, MANIFEST
+from gym_anything._util.state_dir import LOCK, MANIFEST, run_prefix
 from gym_anything.errors import GymAnythingError
 
 Kind = Literal["process", "mount", "link", "folder", "container", "other"]
@@ -165,13 +165,15 @@ def _try_lock(path: Path) -> FileLock | None:
 
 
 def _processes(root: Path, dead: dict[str, _DeadRun], dry_run: bool, only_run: str | None) -> list[Orphan]:
-    """Processes of dead runs of this state folder, and our own user's of dead owners whose folder is gone."""
+    """Processes of dead runs of this state folder, and our own user's of such runs whose folder is gone."""
+    prefix = run_prefix(root)
     found: list[LabelledProcess] = []
     for process in labelled_processes():
         label = process.label
         if only_run not in (None, label.run) or not label.owner.is_dead():
             continue
-        if label.run in dead or (not (root / label.run).exists() and process.uid == os.geteuid()):
+        lost = label.run.startswith(prefix) and not (root / label.run).exists() and process.uid == os.geteuid()
+        if label.run in dead or lost:
             found.append(process)
     survivors = set() if dry_run else kill_all(found, Deadline.after(_KILL_S))
     return [

@@ -163,6 +163,12 @@ def pid_namespace(pid: int | None = None) -> int:
         return 0
 
 
+def age_s() -> float:
+    """Return how long this process has been running, in seconds, good to a hundredth."""
+    ticks = start_ticks(os.getpid())
+    return 0.0 if ticks is None else max(0, uptime_ticks() - ticks) / CLOCK_TICKS_PER_S
+
+
 def uptime_ticks() -> int:
     """Return the clock ticks since boot, on the clock of ``start_ticks``."""
     return int(float(Path("/proc/uptime").read_text(encoding="ascii").split()[0]) * CLOCK_TICKS_PER_S)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gym_anything._util import atomic_write, env_vars
-from gym_anything._util.ascii_names import random_name
+from gym_anything._util.ascii_names import name_of, random_name
 from gym_anything._util.labels import NO_WORLD, Label, Owner
 from gym_anything._util.locks import FileLock
 from gym_anything._util.remove_tree import remove_tree
@@ -36,6 +36,9 @@ STATE_DIR = env_vars.declare(
 )
 
 
+_ELSEWHERE = 'export GYM_ANYTHING_STATE_DIR="/var/tmp/gym-anything-$USER"'
+
+
 def state_root() -> Path:
     """Return the absolute state folder, made (mode 0700) when missing.
 
@@ -48,16 +51,21 @@ def state_root() -> Path:
     if not chosen.is_absolute():
         raise SettingInvalid(
             f"GYM_ANYTHING_STATE_DIR must be an absolute path, got {str(chosen)!r}",
-            detail={"setting": STATE_DIR.name},
+            detail={"setting": STATE_DIR.name, "fix": _ELSEWHERE},
         )
     try:
         chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise HostError(
             f"the state folder {chosen} cannot be made: {error.strerror}. Set {STATE_DIR.name} to a folder you own.",
-            detail={"path": str(chosen)},
+            detail={"path": str(chosen), "fix": _ELSEWHERE},
         ) from error
     return chosen
+
+
+def run_prefix(root: Path) -> str:
+    """Return how the names of all runs below a state folder begin, so that a name tells which folder it is of."""
+    return "r" + name_of(os.fsencode(root.resolve()), 3)
 
 
 class WorldDir:
@@ -147,7 +155,7 @@ class Run:
     def __init__(self, root: Path) -> None:
         """Make a new run under ``root``. Use ``Run.current()``; a test may make its own and close it."""
         self.owner = Owner.current()
-        self.id, self.path = _new_folder(root, "r", 6)
+        self.id, self.path = _new_folder(root, run_prefix(root), 6)
         self._worlds: dict[str, WorldDir] = {}
         self._closed = False
         lock = FileLock.try_acquire(self.path / LOCK)

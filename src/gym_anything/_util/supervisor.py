@@ -87,7 +87,7 @@ class Supervisor:
         request, own_fds = spawn_request(argv, name, env, cwd, {**fds, **(pass_fds or {})}, plan, self._run.label)
         call = self._call(request, Deadline.after(_SPAWN_S), own_fds)
         if call.error is not None:
-            raise start_error(call.error, os.fsdecode(request[1][0]), name)
+            raise start_error(call.error, os.fsdecode(request[1]), name)
         process = call.value
         assert isinstance(process, SupervisedProcess)
         return process

@@ -44,6 +44,11 @@ def probes(locators: Sequence[str] = ()) -> list[Probe]:
     ]
 
 
+def is_checkout() -> bool:
+    """Tell whether we run from a source checkout."""
+    return programs.is_checkout()
+
+
 def repair() -> list[Check]:
     """Do what ``doctor --fix`` does by itself: build our native programs. System packages are left to their owner."""
     return programs.repair()

@@ -9,7 +9,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.doctor.check import Check, Probe, Report
 
 LIMIT_S = 5.0
-"""For all probes together; with start and print the command stays below six seconds."""
+"""For all probes together, and for the start of the command that asks: with the print it stays below six seconds."""
 _FIX_SLOW = "gym-anything doctor --limit 60"
 
 

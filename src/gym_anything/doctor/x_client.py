@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.waiting import wait_until
 from gym_anything.errors import WorldLost
 
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
@@ -40,12 +41,20 @@ class XClient:
         self._buffer = b""
         self._events: list[bytes] = []
         try:
-            self._sock.settimeout(max(0.01, deadline.remaining()))
-            self._sock.connect(path)
+            # The socket is there a moment before anybody listens on it.
+            wait_until(lambda: self._connects(path), deadline=deadline, awaited=f"an X server at {path}")
             self._set_up(cookie)
         except BaseException:
             self._sock.close()
             raise
+
+    def _connects(self, path: str) -> bool:
+        self._sock.settimeout(max(0.01, self._deadline.remaining()))
+        try:
+            self._sock.connect(path)
+        except ConnectionRefusedError:
+            return False
+        return True
 
     def _set_up(self, cookie: bytes) -> None:
         lengths = struct.pack("<HHxx", len(_COOKIE_NAME), len(cookie))

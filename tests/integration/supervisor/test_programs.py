@@ -332,6 +332,11 @@ def _children(supervisor: Supervisor) -> list[int]:
     return proc.children(server)
 
 
+def test_a_program_is_called_as_it_was_asked_for(supervisor: Supervisor) -> None:
+    process = supervisor.spawn(["sleep", str(MARK)], name="t")
+    assert proc.command_line(process.pid) == ["sleep", str(MARK)]
+
+
 def test_a_program_is_found_as_subprocess_finds_it(supervisor: Supervisor, tmp_path: Path) -> None:
     (tmp_path / "tool ü").write_text("#!/bin/sh\nexit 4\n")
     (tmp_path / "tool ü").chmod(0o755)

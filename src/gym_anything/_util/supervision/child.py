@@ -26,12 +26,17 @@ _DEFAULT_AGAIN = (
 
 
 def fork_and_exec(
-    argv: list[bytes], env: dict[bytes, bytes], cwd: bytes, fds: dict[int, int], nofile: tuple[int, int]
+    program: bytes,
+    argv: list[bytes],
+    env: dict[bytes, bytes],
+    cwd: bytes,
+    fds: dict[int, int],
+    nofile: tuple[int, int],
 ) -> tuple[int, int]:
     """Start a program as the leader of a session of its own that dies with us.
 
     Args:
-        argv: the first item is the path of the program.
+        program: its path; the first item of ``argv`` is only what it is called.
         fds: child's descriptor -> ours; 0, 1 and 2 are the null device unless named, all others are closed.
         nofile: the limit of open files to give it.
     Returns: (pid, a pipe that ends when the program runs, or else tells why not; see ``failure_of``).
@@ -45,7 +50,7 @@ def fork_and_exec(
         os.close(tell)
         raise
     if pid == 0:
-        _become(argv, env, cwd, fds, nofile, tell, parent)
+        _become(program, argv, env, cwd, fds, nofile, tell, parent)
     os.close(tell)
     return pid, told
 
@@ -59,6 +64,7 @@ def failure_of(report: bytes) -> tuple[int, str] | None:
 
 
 def _become(
+    program: bytes,
     argv: list[bytes],
     env: dict[bytes, bytes],
     cwd: bytes,
@@ -81,7 +87,7 @@ def _become(
         step = "cwd"
         os.chdir(cwd)
         step = "exec"
-        os.execve(argv[0], argv, env)
+        os.execve(program, argv, env)
     except OSError as error:
         os.write(tell, f"{error.errno} {step}".encode("ascii"))
     finally:  # whatever happens, this copy of the supervisor must not go on

@@ -101,10 +101,10 @@ def spawn_request(
     texts = [*words, *environment, *environment.values()]
     if any("\0" in text for text in texts) or any("=" in key for key in environment):
         raise ValueError(f"{name}: no NUL in arguments or environment, no '=' in a variable's name")
-    if "/" not in words[0]:
-        words[0] = _look_up(words[0], environment.get("PATH", os.defpath), name)
+    program = words[0] if "/" in words[0] else _look_up(words[0], environment.get("PATH", os.defpath), name)
     message = (
         wire.SPAWN,
+        os.fsencode(program),
         [os.fsencode(word) for word in words],
         {os.fsencode(key): os.fsencode(value) for key, value in environment.items()},
         os.fsencode(cwd if cwd is not None else _here()),

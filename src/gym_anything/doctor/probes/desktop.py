@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from gym_anything._util import logs
-from gym_anything._util.deadline import Deadline, expired_error
+from gym_anything._util.deadline import Deadline
 from gym_anything._util.state_dir import Run, WorldDir
 from gym_anything._util.supervisor import SupervisedProcess, Supervisor
+from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Click
 from gym_anything.doctor.check import Check
 from gym_anything.doctor.x_client import XClient, write_cookie_file
@@ -25,7 +26,9 @@ _SERVERS = {
     "Xvfb": "-screen 0 640x480x24",
 }
 _PACKAGES = {"Xvnc": "tigervnc-standalone-server", "Xvfb": "xvfb"}
-_COMMON = "-displayfd {fd} -auth {folder}/cookie -nolisten tcp -nolisten local -noreset"
+_COMMON = "-auth {folder}/cookie -nolisten tcp -nolisten local -noreset"
+_DISPLAYS = (1000, 50_000)
+_TRIES = 5
 _INSTALL = "sudo apt-get install -y --no-install-recommends {}"
 _COLOUR = 0x2266AA
 _POINT = (123, 234)
@@ -52,7 +55,7 @@ def _with_server(name: str, world: WorldDir, deadline: Deadline) -> Iterator[Che
     fix = _INSTALL.format(f"--reinstall {_PACKAGES[name]}")
     try:
         display = _start_server(name, world, deadline)
-        client = XClient(f"/tmp/.X11-unix/X{display}", cookie, deadline)
+        client = XClient(_socket_of(display), cookie, deadline)
     except (OSError, GymAnythingError) as error:
         yield Check("x-server", False, f"{name}: {error}", fix=fix)
         return
@@ -60,47 +63,42 @@ def _with_server(name: str, world: WorldDir, deadline: Deadline) -> Iterator[Che
         client.show_window(_COLOUR)
         seen = client.pixel(*_POINT)
         ok = seen == _COLOUR
-        size = f"{client.width}x{client.height}"
-        detail = f"{name} started, a window of one colour was seen ({size})"
+        detail = f"{name} started, and a window of one colour was seen ({client.width}x{client.height})"
         yield Check("x-server", ok, detail if ok else f"{name} shows {seen:#08x}, not {_COLOUR:#08x}", fix=fix)
         yield from _service(world, display, client, deadline)
 
 
 def _start_server(name: str, world: WorldDir, deadline: Deadline) -> int:
-    readable, writable = os.pipe()
-    log = world.path / "server.log"
-    try:
-        try:
-            options = f"{_COMMON} {_SERVERS[name]}".format(fd=writable, folder="{folder}").split()
-            argv = [name, *(option.format(folder=world.path) for option in options)]
-            with log.open("wb") as file:
-                process = Supervisor.shared().spawn(
-                    argv,
-                    name=f"doctor's {name}",
-                    env={**os.environ, **world.env},
-                    stdout=file.fileno(),
-                    stderr=file.fileno(),
-                    pass_fds={writable: writable},
-                )
-        finally:
-            os.close(writable)
-        return _read_display(readable, process, log, deadline)
-    finally:
-        os.close(readable)
+    """Start it on a display number of our own choice. ``-displayfd`` would let two servers take the same one."""
+    options = f"{_COMMON} {_SERVERS[name]}".split()
+    for _ in range(_TRIES):
+        display = random.randrange(*_DISPLAYS)
+        argv = [name, f":{display}", *(option.format(folder=world.path) for option in options)]
+        log = world.path / f"server-{display}.log"
+        process = _spawn(argv, f"doctor's {name}", world, log, dict(os.environ))
+        _until_it_listens(process, Path(_socket_of(display)), log, deadline)
+        if process.poll() is None:
+            return display
+    raise HostError(f"it ended with {process.returncode}: {logs.tail(log, 5)}")
 
 
-def _read_display(fd: int, process: SupervisedProcess, log: Path, deadline: Deadline) -> int:
-    text = b""
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    while not text.endswith(b"\n"):
-        if not poll.poll(deadline.remaining() * 1000):
-            raise expired_error(f"{process.name}'s display number", log_tail=logs.tail(log, 5))
-        part = os.read(fd, 16)
-        if not part:
-            raise HostError(f"it ended with {process.wait(deadline)}: {logs.tail(log, 5)}")
-        text += part
-    return int(text)
+def _spawn(argv: list[str], name: str, world: WorldDir, log: Path, env: dict[str, str]) -> SupervisedProcess:
+    with log.open("wb") as file:
+        out = file.fileno()
+        return Supervisor.shared().spawn(argv, name=name, env={**env, **world.env}, stdout=out, stderr=out)
+
+
+def _until_it_listens(process: SupervisedProcess, path: Path, log: Path, deadline: Deadline) -> None:
+    wait_until(
+        lambda: path.is_socket() or process.poll() is not None,
+        deadline=deadline,
+        awaited=f"{process.name}'s socket",
+        log_tail=lambda: logs.tail(log, 5),
+    )
+
+
+def _socket_of(display: int) -> str:
+    return f"/tmp/.X11-unix/X{display}"
 
 
 def _service(world: WorldDir, display: int, client: XClient, deadline: Deadline) -> Iterator[Check]:
@@ -131,12 +129,11 @@ def _start_service(world: WorldDir, display: int, deadline: Deadline) -> Desktop
     program = find_program("ga-desktop")
     if program is None:
         raise NativeProgramMissing("ga-desktop is not built", detail={"fix": "gym-anything doctor --fix"})
-    path = world.socket_path("desktop")
-    with (world.path / "service.log").open("wb") as log:
-        Supervisor.shared().spawn(
-            [program, "--display", f":{display}", "--socket", path],
-            name="doctor's ga-desktop",
-            env={**os.environ, **world.env, "XAUTHORITY": str(world.path / "cookie")},
-            stderr=log.fileno(),
-        )
+    path, log = world.socket_path("desktop"), world.path / "service.log"
+    argv = [str(program), "--display", f":{display}", "--socket", str(path)]
+    env = {**os.environ, "XAUTHORITY": str(world.path / "cookie")}
+    process = _spawn(argv, "doctor's ga-desktop", world, log, env)
+    _until_it_listens(process, path, log, deadline)
+    if process.poll() is not None:
+        raise HostError(f"ga-desktop ended with {process.returncode}")
     return DesktopClient.connect(path, deadline=deadline)

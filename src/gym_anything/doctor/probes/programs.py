@@ -28,6 +28,14 @@ def native_programs(_: Deadline) -> Iterator[Check]:
         yield Check(f"native:{name}", found is not None, detail, fix=_FIX)
 
 
+def is_checkout() -> bool:
+    """Tell whether the C sources are those of a checkout."""
+    try:
+        return programs.is_checkout()
+    except NativeProgramMissing:
+        return False
+
+
 def repair() -> list[Check]:
     """Build the programs that are missing; return a row for each that was built or could not be."""
     rows = []
