@@ -12,11 +12,11 @@
 
 #include "environment.h"
 
-/* What survives `env_reset`, and the secure path, as Debian's sudo has them. */
+/* What survives `env_reset`, as Debian's sudo has it, and where our own service is. */
 static const char *const kept_names[] = {
     "COLORS",   "COLORTERM", "DISPLAY", "HOSTNAME", "KRB5CCNAME", "LANG", "LANGUAGE",   "LC_*",
     "LINGUAS",  "LS_COLORS", "PS1",     "PS2",      "TERM",       "TZ",   "XAUTHORITY", "XAUTHORIZATION",
-    "XDG_CURRENT_DESKTOP"};
+    "XDG_CURRENT_DESKTOP", "GA_SUDO_SOCKET"};
 
 static bool is_kept(const struct sudo_options *options, const char *entry) {
     char name[256];
@@ -67,6 +67,30 @@ static char **set_caller(char **env, const struct sudo_options *options, char **
     return set(env, "SUDO_COMMAND", command);
 }
 
+/* The folder that sudo was found in, or NULL. */
+static char *folder_of_sudo(void) {
+    const char *slash = strrchr(program_invocation_name, '/');
+    if (slash) return strndup(program_invocation_name, slash - program_invocation_name);
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        char file[PATH_MAX];
+        snprintf(file, sizeof file, "%.*s/%s", (int)length, path, program_invocation_name);
+        if (length && !access(file, X_OK)) return strndup(path, length);
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+/* Debian's secure path, and the folder that sudo itself lies in: a command run by sudo may call sudo again. */
+static char **set_path(char **env) {
+    char *folder = folder_of_sudo(), inner[PATH_MAX + 2], path[PATH_MAX + sizeof DEFAULT_PATH + 2];
+    snprintf(inner, sizeof inner, ":%s:", folder ? folder : "");
+    if (!folder || *folder != '/' || strstr(":" DEFAULT_PATH ":", inner)) return set(env, "PATH", DEFAULT_PATH);
+    snprintf(path, sizeof path, "%s:%s", DEFAULT_PATH, folder);
+    return set(env, "PATH", path);
+}
+
 static char **make_env(const struct sudo_options *options, const struct account *target, char **argv) {
     char **env = allocate(sizeof *env);
     char mail[300];
@@ -80,7 +104,7 @@ static char **make_env(const struct sudo_options *options, const struct account 
     if (!options->preserve_env || options->login) env = set(env, "SHELL", target->shell);
     snprintf(mail, sizeof mail, "/var/mail/%s", target->name);
     env = set(env, "MAIL", mail);
-    env = set(env, "PATH", DEFAULT_PATH);
+    env = set_path(env);
     if (!environment_get(env, "TERM")) env = set(env, "TERM", "unknown");
     env = set_caller(env, options, argv);
     for (int i = 0; i < options->assignment_count; i++) env = environment_set(env, options->assignments[i]);

@@ -60,7 +60,7 @@ def test_the_environment_is_reset_as_sudo_does(sudo, world: World) -> None:  # t
     assert found["DISPLAY"] == ":1" and found["LC_ALL"] == "C" and found["TERM"] == "xterm"
     assert "SECRET" not in found and "BASE" not in found
     assert (found["HOME"], found["USER"], found["LOGNAME"], found["SHELL"]) == ("/root", "root", "root", "/bin/bash")
-    assert found["PATH"] == "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    assert found["PATH"] == f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{world.folder / 'bin'}"
     assert (found["SUDO_USER"], found["SUDO_UID"], found["SUDO_GID"]) == ("ga", "1000", "1000")
     assert found["SUDO_COMMAND"] == "env"
 
@@ -80,6 +80,10 @@ def test_another_user_or_group_can_be_chosen(sudo) -> None:  # type: ignore[no-u
     assert sudo("sudo -u '#1001' id -u").stdout == b"1001\n"
     assert sudo("sudo -g video sh -c 'id -un; id -gn'").stdout == b"ga\nvideo\n"
     assert sudo("sudo -u ga whoami", user="root").stdout == b"ga\n"
+
+
+def test_a_command_that_sudo_runs_may_call_sudo_again(sudo) -> None:  # type: ignore[no-untyped-def]
+    assert sudo("sudo sudo -u ga sudo id -un").stdout == b"root\n"
 
 
 def test_login_and_plain_shells(sudo, world: World) -> None:  # type: ignore[no-untyped-def]
