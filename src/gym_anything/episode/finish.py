@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from pathlib import Path
 from typing import Any
 
 from gym_anything._util import env_vars
 from gym_anything._util.settings import UNSET, given, resolve
+from gym_anything.episode import diagnostics
 from gym_anything.episode.artifacts import FINAL, POST_VERIFICATION, SUMMARY, VERIFIER_OUTPUT
 from gym_anything.episode.episode import Episode
 from gym_anything.episode.hooks import HOOK_TIMEOUT, call_hook
@@ -40,9 +40,11 @@ def complete(session: Session, episode: Episode, reason: str) -> None:
     episode.reason = reason
     began = time.monotonic()
     try:
-        session.runner.release_held_inputs()
+        _release_inputs(session)
         export(session, episode)
         _last_pictures(session, episode)
+        diagnostics.collect(session, episode)
+        session.report("judging")
         judgement = judge_now(session, episode, episode.folder.path / VERIFIER_OUTPUT)
     except WorldLost as error:
         judgement = broken_judgement(error, "completing the episode")
@@ -157,17 +159,22 @@ def _summary(session: Session, episode: Episode, ended_ts: float) -> dict[str, A
     }
 
 
+def _release_inputs(session: Session) -> None:
+    try:
+        session.runner.release_held_inputs()
+    except (WorldLost, Aborted):
+        raise
+    except GymAnythingError as error:
+        session.warn(f"held keys and buttons were not released: {error}")
+
+
 def _last_pictures(session: Session, episode: Episode) -> None:
     """Write both last pictures; a screen that cannot be captured is a warning, the judge may not need it."""
     folder = episode.folder.path
     try:
         if capture_picture(session, folder / POST_VERIFICATION):
-            _copy(folder / POST_VERIFICATION, folder / FINAL)
+            shutil.copyfile(folder / POST_VERIFICATION, folder / FINAL)
     except (WorldLost, Aborted):
         raise
     except GymAnythingError as error:
         session.warn(f"no final screenshot: {error}")
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)

@@ -225,8 +225,30 @@ def test_secrets_reach_guest_commands_and_no_artifact(tmp_path: Path) -> None:
     assert folder is not None
     assert "[secret]" in info["outcome"]["story"]
     assert "tok-93f1c2" not in json.dumps(info, default=str) + "".join(env.warnings)
-    for path in folder.iterdir():
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert any(path.parent.name == "diagnostics" for path in files), "the failed hook's log is among them"
+    for path in files:
         assert b"tok-93f1c2" not in path.read_bytes(), path.name
+
+
+def test_diagnostics_are_the_guests_logs_without_secrets(tmp_path: Path) -> None:
+    hooks = {"pre_start": "echo installing", "post_start": "echo starting"}
+    with fake_env(tmp_path, task_spec(), hooks=hooks, diagnostics=True) as env:
+        env.reset()
+        env.step([], mark_done=True)
+        folder = env.episode_dir
+    assert folder is not None
+    logs = {path.name: path.read_text() for path in (folder / "diagnostics").iterdir()}
+    assert logs == {"env_setup_pre_start.log": "installing\n", "env_setup_post_start.log": "starting\n"}
+    with fake_env(tmp_path, task_spec(), hooks=hooks) as env:
+        env.reset()
+        env.step([], mark_done=True)
+        assert env.episode_dir is not None and not (env.episode_dir / "diagnostics").exists()
+    with fake_env(tmp_path, task_spec(), hooks={"pre_start": "echo no space left; exit 1"}) as env:
+        env.reset()
+        env.step([], mark_done=True)
+        assert env.episode_dir is not None
+        assert "no space left" in (env.episode_dir / "diagnostics" / "env_setup_pre_start.log").read_text()
 
 
 def test_state_can_be_saved_and_loaded(tmp_path: Path) -> None:
