@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -230,7 +231,7 @@ def _files(spec: EnvSpec, options: LocalOptions, host: HostView, people: Account
         "services: files\nprotocols: files\n",
         "/etc/machine-id": f"{machine_id}\n",
         "/etc/environment": f'PATH="{_PATH}"\n',
-        "/etc/profile": _profile(people.desktop),
+        "/etc/profile": _profile(people),
         "/etc/subuid": "",
         "/etc/subgid": "",
         **desktop_files(host.applications),
@@ -252,10 +253,22 @@ def _file(path: str, text: str = "", *, link_to: str = "", mode: int = 0o644, ui
     return FilePlan(path=path, text=text, link_to=link_to, mode=mode, uid=uid, gid=gid)
 
 
-def _profile(desktop: Account) -> str:
-    """Return ``/etc/profile``: a login shell (every hook runs in one) finds programs, display and session bus."""
+def _profile(people: AccountFiles) -> str:
+    """Return ``/etc/profile``: a login shell (every hook runs in one) finds programs, display and session bus.
+
+    Each account's own ``env_vars`` come on top, by name: numbers may be shared.
+    """
     lines = [f'export PATH="{_PATH}"']
-    lines += [f'export {name}="${{{name}-{value}}}"' for name, value in base_env(desktop).items() if name != "PATH"]
+    env = base_env(people.desktop)
+    lines += [f'export {name}="${{{name}-{value}}}"' for name, value in env.items() if name != "PATH"]
+    lines.append('case "${USER-}" in')
+    for account in people.accounts:
+        if account.env:
+            exports = "; ".join(
+                f"export {name}={shlex.quote(value)}" for name, value in account.env if name.isidentifier()
+            )
+            lines.append(f"{shlex.quote(account.name)}) {exports} ;;")
+    lines.append("esac")
     lines.append('for script in /etc/profile.d/*.sh; do [ -r "$script" ] && . "$script"; done; unset script')
     return "\n".join(lines) + "\n"
 
