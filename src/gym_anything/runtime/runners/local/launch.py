@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import io
 import secrets
+import socket
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
 from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
 from gym_anything.runtime.runners.local.python_program import python_argv
-from gym_anything.runtime.runners.local.reports import ReportPipe
+from gym_anything.runtime.runners.local.reports import ReportLine
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
 from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
 from gym_anything.runtime.runners.local.vnc import VncDoor
@@ -51,7 +52,7 @@ class LocalWorld:
         self._channel: GuestChannel | None = None
         self._desktop: DesktopClient | None = None
         self._token = secrets.token_hex(32).encode()
-        self._reports: ReportPipe | None = None
+        self._reports: ReportLine | None = None
         self._ended = threading.Event()
         self._stopped = False
         self._generations = 0
@@ -95,7 +96,7 @@ class LocalWorld:
         """
         plan_path = self.place.path / "sandbox.json"
         atomic_write.write_json(plan_path, plan, mode=0o600)
-        with ReportPipe(self._launch(plan_path), self.check_going_on, self.log_tail) as reports:
+        with ReportLine(self._launch(plan_path), self.check_going_on, self.log_tail) as reports:
             self._reports = reports
             self._await_launcher(reports, deadline)
             path = self._socket(launcher.GUEST_SOCKET)
@@ -107,29 +108,22 @@ class LocalWorld:
             self._desktop = DesktopClient.connect(path, deadline=deadline, token=self._token)
             self._await_picture(deadline)
 
-    def _launch(self, plan_path: Path) -> int:
-        """Start the launcher under the supervisor and return the pipe it reports on."""
-        ready_r, ready_w = os.pipe2(os.O_CLOEXEC)
-        token_r, token_w = os.pipe2(os.O_CLOEXEC)
-        log_path = self.place.path / "launcher.log"
-        log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(token_w, self._token)
+    def _launch(self, plan_path: Path) -> socket.socket:
+        """Start the launcher under the supervisor and return the socket it reports on."""
+        # Sockets and a file object, not numbers: they close themselves when an interrupt comes between two lines.
+        ready_r, ready_w = socket.socketpair()
+        token_r, token_w = socket.socketpair()
+        with ready_w, token_r, token_w, io.FileIO(self.place.path / "launcher.log", "a") as log:
+            token_w.sendall(self._token)
             self._init = self.spawn(
                 python_argv(_MODULE, [str(plan_path), str(_READY_FD), str(_TOKEN_FD)]),
                 name="sandbox",
-                stderr=log,
-                pass_fds={_READY_FD: ready_w, _TOKEN_FD: token_r},
+                stderr=log.fileno(),
+                pass_fds={_READY_FD: ready_w.fileno(), _TOKEN_FD: token_r.fileno()},
             )
-        except BaseException:
-            os.close(ready_r)
-            raise
-        finally:
-            for fd in (ready_w, token_r, token_w, log):
-                os.close(fd)
         return ready_r
 
-    def _await_launcher(self, reports: ReportPipe, deadline: Deadline) -> None:
+    def _await_launcher(self, reports: ReportLine, deadline: Deadline) -> None:
         facts = reports.next(deadline, "the sandbox")
         if "error" in facts:
             message = f"the sandbox could not be built: {facts['error']}"
@@ -140,7 +134,7 @@ class LocalWorld:
         self.facts = dict(facts)
         self.place.update_manifest(**self.facts)
 
-    def _await_desktop(self, reports: ReportPipe, deadline: Deadline) -> None:
+    def _await_desktop(self, reports: ReportLine, deadline: Deadline) -> None:
         stage = ""
         while stage != "ready":
             report = reports.next(deadline, f"the desktop (so far: {stage or 'nothing'})")

@@ -1,11 +1,10 @@
-"""The pipe on which a world that comes up says how far it is: one JSON object a line."""
+"""The line on which a world that comes up says how far it is: one JSON object a line."""
 
 from __future__ import annotations
 
 import json
-import os
 import select
-import threading
+import socket
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -14,20 +13,19 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.errors import BootTimedOut, WorldStartFailed
 
 
-class ReportPipe:
+class ReportLine:
     """The reading end. Use it as a context manager."""
 
-    def __init__(self, fd: int, check_going_on: Callable[[], None], log_tail: Callable[[], str]) -> None:
-        """Take ``fd`` over. ``check_going_on`` raises when the wait was ended; ``log_tail`` is for diagnoses."""
-        self._fd = fd
-        self._wake_fd: int | None = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._lock = threading.Lock()
+    def __init__(self, source: socket.socket, check_going_on: Callable[[], None], log_tail: Callable[[], str]) -> None:
+        """Take ``source`` over. ``check_going_on`` raises when the wait was ended; ``log_tail`` is for diagnoses."""
+        self._source = source
+        self._woken, self._waker = socket.socketpair()
         self._check_going_on = check_going_on
         self._log_tail = log_tail
         self._buffer = b""
         self._poller = select.poll()
-        self._poller.register(fd, select.POLLIN)
-        self._poller.register(self._wake_fd, select.POLLIN)
+        self._poller.register(source, select.POLLIN)
+        self._poller.register(self._woken, select.POLLIN)
 
     def next(self, deadline: Deadline, awaited: str) -> dict[str, Any]:
         """Return the next report.
@@ -39,30 +37,28 @@ class ReportPipe:
             left = deadline.remaining_or_none()
             events = dict(self._poller.poll(None if left is None else left * 1000))
             self._check_going_on()
-            if self._fd not in events:
+            if self._source.fileno() not in events:
                 raise BootTimedOut(f"timed out waiting for {awaited}; {self._tail()}", detail=self._detail())
-            chunk = os.read(self._fd, 65536)
+            chunk = self._source.recv(65536)
             if not chunk:
                 raise WorldStartFailed(f"{awaited} ended while it started; {self._tail()}", detail=self._detail())
             self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         return dict(json.loads(line))
 
-    def __enter__(self) -> ReportPipe:
+    def __enter__(self) -> ReportLine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        os.close(self._fd)
-        with self._lock:
-            wake_fd, self._wake_fd = self._wake_fd, None
-        if wake_fd is not None:
-            os.close(wake_fd)
+        for end in (self._source, self._woken, self._waker):
+            end.close()
 
     def wake(self) -> None:
         """Have a wait in another thread ask ``check_going_on`` now."""
-        with self._lock:
-            if self._wake_fd is not None:
-                os.eventfd_write(self._wake_fd, 1)
+        try:
+            self._waker.send(b"1")
+        except OSError:
+            return  # closed: nobody waits any more
 
     def _tail(self) -> str:
         return f"log tail:\n{self._log_tail()}"

@@ -105,6 +105,9 @@ class LocalRunner(BaseRunner):
     def supports_live_recording(self) -> bool:
         return True
 
+    def pins_frames(self) -> bool:
+        return True
+
     def acks_input_delivery(self) -> bool:
         return True
 
