@@ -83,7 +83,32 @@ static void test_a_buffer_keeps_order_while_it_moves(void) {
     buffer_free(&buffer);
 }
 
+#define DECODE_ANY(name, code, direction) \
+    case code: { \
+        struct ga_##name message_; \
+        decoded += ga_decode_##name(payload, &message_); \
+        break; \
+    }
+
+/* Any bytes as any message: the sanitizer build sees every read outside of them. */
+static void test_any_bytes_decode_or_are_refused(void) {
+    unsigned decoded = 0;
+    srand(1);
+    for (unsigned turn = 0; turn < 2000000; turn++) {
+        uint32_t size = (uint32_t)rand() % 48;
+        uint8_t *data = allocate(size);
+        for (uint32_t i = 0; i < size; i++) data[i] = rand() % 3 ? (uint8_t)(rand() % 3) : (uint8_t)rand();
+        struct ga_slice payload = {data, size};
+        switch (rand() % 64) {
+            GA_MESSAGES(DECODE_ANY)
+        }
+        free(data);
+    }
+    CHECK(decoded > 1000);
+}
+
 int main(void) {
+    test_any_bytes_decode_or_are_refused();
     test_a_message_survives();
     test_every_shortened_message_is_refused();
     test_lying_lengths_and_nul_bytes_are_refused();

@@ -22,11 +22,13 @@ StartWorld = Callable[..., World]
 
 
 @pytest.fixture(scope="session")
-def program(require_backend: RequireBackend) -> Path:
-    """The ga-guest of these sources."""
+def program(require_backend: RequireBackend, request: pytest.FixtureRequest) -> Path:
+    """The ga-guest of these sources; with ``SANITIZE=1`` in the environment the one with the sanitizers."""
     namespaces = subprocess.run(["unshare", "-Urpf", "--mount-proc", "true"], capture_output=True, text=True)
     require_backend("namespaces", namespaces.returncode == 0, namespaces.stderr.strip())
     require_backend("compiler", shutil.which("cc") is not None, "no C compiler")
+    if os.environ.get("SANITIZE"):
+        return Path(request.getfixturevalue("sanitized_program"))
     return native_program("ga-guest")
 
 

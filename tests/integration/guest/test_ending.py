@@ -18,12 +18,13 @@ pytestmark = pytest.mark.real
 
 def _spawn_stubborn(world: World) -> None:
     with world.connect() as channel:
-        gentle = f'trap "echo ended > {world.folder}/gentle; exit 0" TERM; while :; do sleep 0.05; done'
+        gentle = f'trap "echo ended > {world.folder}/gentle; exit 0" TERM; touch {world.folder}/ready1; while :; do sleep 0.05; done'
         channel.spawn(["bash", "-c", gentle], deadline=soon())
-        channel.spawn(["bash", "-c", 'trap "" TERM HUP INT; while :; do sleep 0.05; done'], deadline=soon())
+        stubborn = f'trap "" TERM HUP INT; touch {world.folder}/ready2; while :; do sleep 0.05; done'
+        channel.spawn(["bash", "-c", stubborn], deadline=soon())
         channel.exec(["sh", "-c", "setsid sleep 800 >/dev/null 2>&1 &"], deadline=soon())
         wait_until(
-            lambda: channel.exec(["pgrep", "-c", "bash"], deadline=soon()).stdout == b"2\n",
+            lambda: len(list(world.folder.glob("ready?"))) == 2,
             deadline=soon(),
             awaited="both shells",
         )

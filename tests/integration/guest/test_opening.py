@@ -138,6 +138,8 @@ def test_many_silent_connections_do_not_lock_the_owner_out_for_long(world: World
 def test_the_guest_names_its_sources(world: World) -> None:
     with world.connect() as channel:
         assert channel.guest.role == "init" and channel.guest.pid == 1
+        if channel.guest.build == "sanitize":
+            pytest.skip("the sanitizer build has no digest")
         assert programs.source_digest(programs.source_root(), "ga-guest").startswith(channel.guest.build)
 
 

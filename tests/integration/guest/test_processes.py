@@ -139,7 +139,8 @@ def test_nothing_is_left_of_a_thousand_commands(world: World, channel: GuestChan
     for n in range(1000):
         channel.exec(["sh", "-c", "cat >/dev/null"], stdin=b"x" * (n * 10), deadline=soon())
     assert sorted(path.name for path in Path(f"/proc/{init}/fd").iterdir()) == before
-    assert _rss_kib(init) - memory < 512
+    if channel.guest.build != "sanitize":  # whose allocator keeps what was freed
+        assert _rss_kib(init) - memory < 512
     wait_until(lambda: len(world.pids()) == 1, deadline=soon(), awaited="an empty world")
 
 
