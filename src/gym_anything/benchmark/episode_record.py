@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.benchmark.plain_json import plain_json
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import BenchmarkError, Blame
 
@@ -62,10 +63,11 @@ class EpisodeRecord:
         return cls(request.public(), Outcome.broken(blame, story, detail), **more)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form, fit for every reader (``plain_json``)."""
         data = {name: getattr(self, name) for name in self.__slots__}
         data["outcome"] = self.outcome.as_dict()
-        return {"schema": SCHEMA, **data, "request": dict(self.request), "warnings": list(self.warnings)}
+        whole = {"schema": SCHEMA, **data, "warnings": list(self.warnings)}
+        return {str(name): value for name, value in plain_json(whole).items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EpisodeRecord:

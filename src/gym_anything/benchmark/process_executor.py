@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +56,7 @@ class ProcessExecutor:
         """See ``EpisodeExecutor``."""
         watch = ProcessWatch(request, run_dir, on_phase, on_step)
         with self._worker(request, run_dir) as (process, sock):
-            forget = [stop.at(StopLevel.NOW, lambda: process.signal(signal.SIGTERM))]
+            forget = [stop.at(StopLevel.NOW, lambda: _begin_to_stop(process))]
             if self._finish_early:
                 forget.append(stop.at(StopLevel.FINISH, lambda: _send_line(sock, FINISH)))
             try:
@@ -94,6 +95,11 @@ class ProcessExecutor:
             finally:
                 if process is not None:
                     process.stop()
+
+
+def _begin_to_stop(process: SupervisedProcess) -> None:
+    """Ask the process to give up, and see to it that it does, without waiting here: others are to be stopped, too."""
+    threading.Thread(target=process.stop, name=f"stopping {process.name}", daemon=True).start()
 
 
 def _send_line(sock: socket.socket, line: str) -> None:

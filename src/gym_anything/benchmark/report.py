@@ -108,8 +108,8 @@ def _row(run: FinishedRun) -> tuple[str, ...]:
 
 
 def short_remark(story: str, reason: str | None) -> str:
-    """Return the first line of a story, shortened, with why the episode ended when a limit ended it."""
-    first = story.strip().splitlines()[0] if story.strip() else ""
+    """Return a story on one line, shortened, with why the episode ended when a limit ended it."""
+    first = " ".join(story.split())
     if len(first) > _REMARK_CHARACTERS:
         first = first[: _REMARK_CHARACTERS - 1] + "…"
     limit = f"[{reason}] " if reason in ("timeout", "max_steps", "deadline", "stopped") else ""

@@ -97,7 +97,10 @@ def finish_run(run_dir: Path, record: EpisodeRecord) -> Path:
     path = run_dir / INFO_FILE
     if path.exists():
         raise BenchmarkError(f"{path} exists already; finished results are never overwritten")
-    write_json(path, json.loads(json.dumps(record.to_dict(), default=str)), durable=True)
+    try:
+        write_json(path, record.to_dict(), durable=True)
+    except OSError as error:
+        raise BenchmarkError(f"{path} cannot be written: {error.strerror}") from error
     return path
 
 

@@ -11,6 +11,7 @@ from gym_anything.cli.episode_options import episode_options
 from gym_anything.cli.output import json_option, make_console, print_json, print_table
 
 if TYPE_CHECKING:
+    from gym_anything.benchmark.layout import Benchmark
     from gym_anything.benchmark.plan import Plan
     from gym_anything.benchmark.report import Report
     from gym_anything.benchmark.results import ResultsFolder
@@ -41,17 +42,16 @@ if TYPE_CHECKING:
 @episode_options
 @json_option
 def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, jobs: int, **options: Any) -> None:
-    """Let an agent play the tasks of ENV (a name in the benchmark, or `all`) and print the table.
+    """Let an agent play the tasks of ENV (a name in the benchmark, its folder, or `all`) and print the table.
 
     Each episode runs in a process of its own, bounded from outside. Results are kept as they come; --skip-existing
     goes on where an earlier run was cut off. Ctrl-C once lets running episodes finish, twice stops now.
 
     Exit code 1 when an episode was broken or could not be planned, or did not end as --expect says.
     """
-    from gym_anything.benchmark.layout import find_benchmark
     from gym_anything.benchmark.results import ResultsFolder
 
-    found = find_benchmark(benchmark)
+    found, env = _find(env, benchmark)
     results = ResultsFolder(Path(options["results_dir"]), options["exp"] or found.name)
     plan = _plan(env, found, results, options)
     if dry_run:
@@ -70,7 +70,17 @@ def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, job
         context.exit(1)
 
 
-def _plan(env: str, found: Any, results: ResultsFolder, options: dict[str, Any]) -> Plan:
+def _find(env: str, reference: str | None) -> tuple[Benchmark, str]:
+    """Return the benchmark and the environment's name in it; an environment's folder says both."""
+    from gym_anything.benchmark.layout import Benchmark, find_benchmark, has_env_file
+
+    folder = Path(env).expanduser().absolute()
+    if reference is None and folder.parent.name == "environments" and has_env_file(folder):
+        return Benchmark(folder.parent.parent.name, folder.parent.parent), folder.name
+    return find_benchmark(reference), env
+
+
+def _plan(env: str, found: Benchmark, results: ResultsFolder, options: dict[str, Any]) -> Plan:
     from gym_anything.benchmark.plan import Choice, plan_benchmark
     from gym_anything.cli.episode_options import request_template
 

@@ -133,6 +133,16 @@ class OwnsTheLoopAndHangs(BaseAgent):
         FOREVER.wait()
 
 
+class ReturnsWhatJsonCannotSay(BaseAgent):
+    autonomous: ClassVar[bool] = True
+
+    def run_episode(self, env: Any, task_description: str) -> Any:
+        env.step(TYPE_HELLO[0]["actions"])
+        loop: dict[str, Any] = {"nan": float("nan"), "text": "\ud800", "thing": object()}
+        loop["itself"] = loop
+        return loop
+
+
 class WaitsForAFile(BaseAgent):
     """Tells where it is by a file and steps on when another one appears."""
 

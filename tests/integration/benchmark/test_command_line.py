@@ -129,6 +129,8 @@ def test_a_dry_run_names_the_episodes_and_plays_none(cli: CommandLine) -> None:
     out, _ = cli("benchmark", "notes", "--benchmark", "small", "--dry-run", "--min-runs", "2", "--max-tasks", "2")
     assert out.split() == ["notes/a", "notes/b", "notes/a", "#2", "notes/b", "#2"]
     assert not (cli.folder / "all_runs").exists()
+    by_folder, _ = cli("benchmark", "small/environments/notes", "--dry-run", "--min-runs", "2", "--max-tasks", "2")
+    assert by_folder == out
 
 
 def test_expect_decides_the_exit_code(cli: CommandLine) -> None:

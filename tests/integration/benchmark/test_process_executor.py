@@ -104,6 +104,7 @@ def test_the_bundled_agents_play(
         ("DoesNothing", "failed", None, "typed ''", "max_steps"),
         ("CorrectsItself", "passed", None, "typed 'hello'", "Agent Completed"),
         ("CrashesInFinish", "passed", None, "typed 'hello'", "Agent Completed"),
+        ("ReturnsWhatJsonCannotSay", "passed", None, "typed 'hello'", "Agent Completed"),
         ("OwnsTheLoop", "passed", None, "typed 'hello'", "Agent Completed"),
     ],
 )

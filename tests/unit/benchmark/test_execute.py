@@ -180,4 +180,4 @@ def test_a_row_tells_the_attempt_and_the_limit_that_ended_it(results: ResultsFol
     )
     row = Report([replace(run, record=replace(run.record, reason="timeout"))]).rows()[0]
     assert row[1] == "a #3"
-    assert row[-1] == "[timeout] line 1"
+    assert row[-1] == "[timeout] line 1 line 2"
