@@ -12,6 +12,7 @@ from typing import Any
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.secrets import Redactor
+from gym_anything._util.state_dir import Run
 from gym_anything.errors import Aborted, GymAnythingError, SpecInvalid, VerifierError, VlmNotConfigured, WorldLost
 from gym_anything.verification.cancellation import Cancellation
 from gym_anything.verification.contract import Capabilities, JudgeRequest, Verdict
@@ -98,7 +99,8 @@ def _content_error(message: str, task_root: Path | None, key: str) -> SpecInvali
 
 def _run(request: JudgeRequest, program: Mapping[str, str], calls: _ServedCalls, *, wants: str) -> tuple[JudgeRun, str]:
     """Run the function; returns how it went and what it printed, both without secrets."""
-    with tempfile.TemporaryDirectory(prefix="gym-anything-verifier-") as scratch:
+    # In the run's own folder: what a killed owner leaves is found there and collected.
+    with tempfile.TemporaryDirectory(prefix="verifier-", dir=Run.current().path) as scratch:
         job = {
             "wants": wants,
             "program": dict(program),

@@ -19,6 +19,7 @@ from PIL import Image
 
 from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.state_dir import Run
 from gym_anything._util.waiting import wait_until
 from gym_anything.episode.env import GymAnythingEnv
 from gym_anything.episode.factory import from_config
@@ -355,6 +356,7 @@ def test_two_hundred_episodes_leave_everything_flat(tmp_path: Path) -> None:
             "threads": threading.active_count(),
             "processes": len(proc.descendants(os.getpid())),
             "temporary": len(list(Path(tempfile.gettempdir()).glob("gym-anything-*"))),
+            "state": len(list(Run.current().path.rglob("*"))),
         }
 
     root = write_env(tmp_path, env={"recording": {"enable": True}})

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.state_dir import Run
 from gym_anything._util.waiting import wait_until
 from gym_anything.errors import Aborted, SpecInvalid, VerifierError, VlmNotConfigured, WorldLost
 from gym_anything.verification.cancellation import Cancellation
@@ -203,7 +203,9 @@ def test_a_verifier_has_no_input_its_own_temporary_folder_and_the_given_variable
     verdict = judged(task, environment={"VLM_MODEL": "m"})
     assert verdict.passed and verdict.extra["cwd"] == str(Path.cwd())
     assert not Path(str(verdict.extra["left"])).exists(), "what it left in its temporary folder is gone"
-    assert str(verdict.extra["left"]).startswith(tempfile.gettempdir())
+    assert Path(str(verdict.extra["left"])).is_relative_to(Run.current().path), (
+        "where left-overs of kills are collected"
+    )
 
 
 @pytest.mark.parametrize(
@@ -413,7 +415,7 @@ def test_many_verdicts_leave_nothing(tmp_path: Path) -> None:
 
     def counts() -> tuple[int, int, int, int]:
         fds = len(list(Path("/proc/self/fd").iterdir()))
-        temporary = len(list(Path(tempfile.gettempdir()).glob("gym-anything-verifier-*")))
+        temporary = len(list(Run.current().path.rglob("*")))
         return fds, threading.active_count(), len(proc.descendants(os.getpid())), temporary
 
     judged(task)
