@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 from gym_anything.errors import HostError
@@ -27,6 +29,8 @@ def remove_tree(path: Path) -> None:
         return
     try:
         failures = _Removal(parent, path).run()
+        if failures and _remove_as_owner_of_subordinate_ids(path):
+            failures = _Removal(parent, path).run()
     finally:
         os.close(parent)
     if failures:
@@ -35,6 +39,18 @@ def remove_tree(path: Path) -> None:
             f"{where} cannot be removed: {error.strerror or error}",
             detail={"path": where, "errno": error.errno, "failures": len(failures)},
         ) from error
+
+
+def _remove_as_owner_of_subordinate_ids(path: Path) -> bool:
+    """Try as root of a user namespace in which the ids that ``/etc/subuid`` grants us are ours, too.
+
+    A world of an ordinary user leaves files that belong to those ids. Tells whether it was worth a try.
+    """
+    program = shutil.which("unshare", path="/usr/bin:/bin")
+    if os.geteuid() == 0 or program is None:
+        return False
+    argv = [program, "--user", "--map-root-user", "--map-auto", "--", "rm", "-rf", "--one-file-system", "--", str(path)]
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
 
 
 class _Removal:
