@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gym_anything.runtime.runners.local.accounts import Account, AccountFiles, decide_accounts
+from gym_anything.runtime.runners.local.control_groups import MAX_PROCESSES
 from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, chromium_flags, desktop_files
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import (
@@ -84,7 +85,7 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
         tmpfs_mib=max(64, memory_mib // 4),
         shm_mib=max(64, memory_mib // 2),
         cgroups=list(place.cgroups),
-        rlimits={"RLIMIT_CORE": 0},
+        rlimits={"RLIMIT_CORE": 0, "RLIMIT_NPROC": MAX_PROCESSES},
         guest_program=f"{HOME_OF_OURS}/ga-guest",
         guest_argv=guest_argv(people),
         waiter=host.waiter_program,

@@ -48,6 +48,13 @@ def await_network(process: SupervisedProcess, init_pid: int, log: Path) -> None:
         wait_until(connected, deadline=Deadline.after(_READY_S), awaited="the network of the world")
     except DeadlineExceeded as error:
         raise WorldStartFailed(f"{error}; pasta: {_said(log)}", detail={"log_tail": _said(log)}) from error
+    if "tun socket" in _said(log):
+        fix = "sudo chmod 0666 /dev/net/tun"
+        raise MissingDependency(
+            f"this user may not use /dev/net/tun, which a world's network needs. Fix: {fix} (or run as root, or set "
+            f"resources.net to false)",
+            detail={"fix": fix},
+        )
     if not _has_route(init_pid):
         raise WorldStartFailed(f"the world got no network; pasta: {_said(log)}", detail={"log_tail": _said(log)})
 

@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the launcher starts with as few imports as it can
     from collections.abc import Callable
 
-COUNT = 65536
-"""How many users a world has."""
+COUNT = 65535
+"""How many users a world has: one less than are granted, so that ``unshare --map-auto``, too, can map all of them."""
+STRIDE = 65536
 LAUNCHER_ID = 65536
 """The launcher's own host id inside the outer user namespace, one past the world's: no user of the world is it."""
 
@@ -75,7 +76,7 @@ def _private_range() -> IdRange:
         except OSError:
             lock.close()
             continue
-        base = _FIRST_BASE + slot * COUNT
+        base = _FIRST_BASE + slot * STRIDE
         return IdRange(base, base, COUNT, "root", lock)
     raise OSError(f"all {_SLOTS} private id ranges are taken")
 

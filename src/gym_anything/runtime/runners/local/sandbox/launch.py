@@ -62,6 +62,8 @@ def build(plan: SandboxPlan, ready_fd: int, token_fd: int) -> tuple[int, identit
         with open(procs, "w") as file:
             file.write("0")
     os.chdir(plan["world_dir"])
+    for name in ("upper", f"gen{plan['generation']}"):
+        os.makedirs(name, mode=0o700, exist_ok=True)
     ids = identity.choose_range()
     token = os.read(token_fd, 256)
     os.close(token_fd)
