@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from gym_anything._util import kernel_mounts, labels
+from gym_anything._util import control_groups, kernel_mounts, labels
 from gym_anything._util.ascii_names import is_short_name
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.labels import Label, Owner
@@ -109,7 +109,10 @@ class _DeadRun:
             orphan = Orphan("mount", str(mount), self.id, _world_of(self.path, mount))
             yield orphan, partial(kernel_mounts.detach, mount)
         for world in sorted(path for path in self.path.iterdir() if path.is_dir() and not path.is_symlink()):
-            link = Path(str(_read_json(world / MANIFEST).get("short_link") or "/nonexistent"))
+            manifest = _read_json(world / MANIFEST)
+            for group in control_groups.recorded(manifest):
+                yield Orphan("other", str(group), self.id, world.name), partial(control_groups.remove, group)
+            link = Path(str(manifest.get("short_link") or "/nonexistent"))
             if link.is_symlink() and link.readlink() == world:
                 yield Orphan("link", str(link), self.id, world.name), partial(link.unlink, missing_ok=True)
 

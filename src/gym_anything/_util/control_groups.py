@@ -1,0 +1,57 @@
+"""Control groups of worlds: folders of a kernel file system that outlive whoever made them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.labels import Label
+from gym_anything._util.waiting import wait_until
+
+MANIFEST_KEY = "control_groups"
+"""Under which a world's manifest lists the groups it is about to make."""
+_ROOT = Path("/sys/fs/cgroup")
+_PREFIX = "gym-anything."
+_REMOVE_S = 2.0
+
+
+def group_name(label: Label) -> str:
+    """Return the name of a world's groups: its label, so that orphans can be told."""
+    return _PREFIX + str(label).replace("/", ".")
+
+
+def label_of(group: str) -> Label | None:
+    """Read back ``group_name``; None when it is not one of ours."""
+    return Label.parse(group.removeprefix(_PREFIX).replace(".", "/")) if group.startswith(_PREFIX) else None
+
+
+def recorded(manifest: Mapping[str, Any]) -> list[Path]:
+    """Return the groups a manifest lists that are there, and surely ours."""
+    listed = manifest.get(MANIFEST_KEY)
+    paths = [Path(str(item)) for item in listed] if isinstance(listed, list) else []
+    return [path for path in paths if _ROOT in path.parents and label_of(path.name) is not None and path.is_dir()]
+
+
+def groups_below(parent: Path) -> list[Path]:
+    """Return every group of ours right below a folder of the cgroup file system."""
+    return [path for path in sorted(parent.glob(f"{_PREFIX}*")) if label_of(path.name) is not None]
+
+
+def remove(folder: Path) -> None:
+    """Remove one group; a missing one is fine. Processes that are just being reaped hold it for some milliseconds.
+
+    Raises: DeadlineExceeded when something still lives in it.
+    """
+
+    def removed() -> bool:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    wait_until(removed, deadline=Deadline.after(_REMOVE_S), awaited=f"the end of control group {folder.name}")
