@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gym_anything._util.deadline import Deadline
+from gym_anything._util import control_groups
 from gym_anything._util.labels import Label
-from gym_anything._util.waiting import wait_until
+from gym_anything._util.orphans import IsOrphan, Orphan
+from gym_anything.errors import DeadlineExceeded
 
-PREFIX = "gym-anything."
 MAX_PROCESSES = 4096
 """Processes and threads of one world: a browser with many tabs has some hundreds, a fork bomb has no end."""
 _PERIOD_US = 100_000
-_REMOVE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,26 @@ class ControlGroups:
     """Controller -> why it has no limit."""
 
     @classmethod
-    def create(cls, label: Label, limits: Limits) -> ControlGroups:
-        """Make groups with these limits; what the host refuses is noted, not raised."""
+    def create(cls, label: Label, limits: Limits, note: Callable[[list[str]], None]) -> ControlGroups:
+        """Make groups with these limits; what the host refuses is noted, not raised.
+
+        Args: note: writes down the folders before they are made.
+        """
         groups = cls()
-        name = group_name(label)
-        unified = _unified_parent()
-        for controller, value in limits.wanted().items():
-            parent = _parent_of(controller)
-            if parent is None and unified is not None and _offers(unified, controller):
-                parent = unified
+        name = control_groups.group_name(label)
+        places = {}
+        for controller in limits.wanted():
+            parent = _place_of(controller)
             if parent is None:
                 groups.unenforced[controller] = f"this host offers no control group for {controller}"
-                continue
+            else:
+                places[controller] = parent / name
+        note(sorted({str(folder) for folder in places.values()}))
+        for controller, folder in places.items():
             try:
-                groups._limit(parent / name, controller, value)
+                groups._limit(folder, controller, limits.wanted()[controller])
             except OSError as error:
-                groups.unenforced[controller] = f"no control group below {parent}: {error.strerror}"
+                groups.unenforced[controller] = f"no control group below {folder.parent}: {error.strerror}"
         return groups
 
     def _limit(self, folder: Path, controller: str, value: float | int) -> None:
@@ -82,41 +86,29 @@ class ControlGroups:
     def remove(self) -> None:
         """Remove the groups, which must be empty of processes by now; a short delay of the kernel is waited for."""
         while self.folders:
-            remove_group(self.folders.pop())
+            control_groups.remove(self.folders.pop())
 
 
-def group_name(label: Label) -> str:
-    """Return the name of a world's groups: its label, so that orphans can be told."""
-    return PREFIX + str(label).replace("/", ".")
+def orphaned_groups(is_orphan: IsOrphan, dry_run: bool) -> list[Orphan]:
+    """Collect the groups of dead owners whose manifest is gone, too. A collector for ``cache gc``."""
+    found = []
+    for folder in (path for parent in _parents() for path in control_groups.groups_below(parent)):
+        label = control_groups.label_of(folder.name)
+        if label is not None and is_orphan(label):
+            orphan = Orphan("other", str(folder), label.run, label.world)
+            if not dry_run:
+                try:
+                    control_groups.remove(folder)
+                    orphan = replace(orphan, removed=True)
+                except DeadlineExceeded as error:
+                    orphan = replace(orphan, error=str(error))
+            found.append(orphan)
+    return found
 
 
-def label_of(group: str) -> Label | None:
-    """Read back ``group_name``."""
-    return Label.parse(group.removeprefix(PREFIX).replace(".", "/")) if group.startswith(PREFIX) else None
-
-
-def all_groups() -> list[Path]:
-    """Return every group of ours below where this process may make them."""
-    parents = {_parent_of("memory"), _parent_of("cpu"), _parent_of("pids"), _unified_parent()} - {None}
-    return [path for parent in parents if parent is not None for path in sorted(parent.glob(f"{PREFIX}*"))]
-
-
-def remove_group(folder: Path) -> None:
-    """Remove one group; processes that are just being reaped hold it for some milliseconds.
-
-    Raises: DeadlineExceeded when something still lives in it.
-    """
-
-    def removed() -> bool:
-        try:
-            folder.rmdir()
-        except FileNotFoundError:
-            return True
-        except OSError:
-            return False
-        return True
-
-    wait_until(removed, deadline=Deadline.after(_REMOVE_S), awaited=f"the end of control group {folder.name}")
+def _parents() -> set[Path]:
+    """Return every folder in which this process would make groups."""
+    return {path for path in (*map(_parent_of, ("memory", "cpu", "pids")), _unified_parent()) if path is not None}
 
 
 def _settings(controller: str, value: float | int, *, version_2: bool) -> list[tuple[str, str]]:
@@ -144,6 +136,15 @@ def _mounts() -> list[tuple[str, Path, list[str]]]:
     """Return (type, mount point, options) of every cgroup file system in sight."""
     rows = [line.split() for line in _lines(Path("/proc/self/mounts"))]
     return [(row[2], Path(row[1]), row[3].split(",")) for row in rows if len(row) > 3 and row[2].startswith("cgroup")]
+
+
+def _place_of(controller: str) -> Path | None:
+    """Return the folder for a new group with this controller, version 1 or 2."""
+    parent = _parent_of(controller)
+    if parent is not None:
+        return parent
+    unified = _unified_parent()
+    return unified if unified is not None and _offers(unified, controller) else None
 
 
 def _parent_of(controller: str) -> Path | None:

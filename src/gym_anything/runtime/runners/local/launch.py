@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gym_anything._util import atomic_write, logs
+from gym_anything._util.control_groups import MANIFEST_KEY
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.state_dir import WorldDir
 from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
@@ -85,7 +86,10 @@ class LocalWorld:
         """Make the control groups of the next launch."""
         with self._lock:
             self.check_going_on()
-            self.groups = ControlGroups.create(self.place.label, limits)
+            self.groups = ControlGroups.create(self.place.label, limits, self._note_groups)
+
+    def _note_groups(self, folders: list[str]) -> None:
+        self.place.update_manifest(**{MANIFEST_KEY: folders})
 
     # --- start ---------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
 from gym_anything.runtime.runners.local.bring_up import Blueprint, bring_up
 from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles, checkpoint_root
 from gym_anything.runtime.runners.local.command import DEFAULT_SIZE
+from gym_anything.runtime.runners.local.control_groups import orphaned_groups
 from gym_anything.runtime.runners.local.launch import LocalWorld
 from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
@@ -72,8 +73,8 @@ class LocalRunner(BaseRunner):
 
     @classmethod
     def cache_components(cls) -> list[dict[str, Any]]:
-        paths = [str(checkpoint_root())]
-        return [{"name": KEY, "category": "checkpoints", "paths": paths, "desc": "layers of local worlds"}]
+        row = {"name": KEY, "category": "checkpoints", "paths": [str(checkpoint_root())]}
+        return [{**row, "desc": "layers of local worlds", "collector": orphaned_groups}]
 
     @classmethod
     def compatibility(cls) -> RunnerCompatibility:
