@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import gym_anything
 from gym_anything.episode.factory import from_config, make
 from gym_anything.errors import SpecError, SpecInvalid, SpecNotFound, UnknownPlugin
 from gym_anything.specs.env_spec import EnvSpec
@@ -125,24 +122,6 @@ def test_remarks_about_the_specs_are_warnings_of_the_environment(root: Path) -> 
     warnings = from_config(root).warnings
     assert any("obsevation" in w and "observation" in w for w in warnings)
     assert any("dense" in w for w in warnings)
-
-
-def test_the_front_door_has_every_name_and_imports_nothing_before_it_is_asked() -> None:
-    code = (
-        "import sys, gym_anything\n"
-        "heavy = {'numpy', 'PIL', 'av', 'pydantic', 'yaml', 'click', 'rich'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-        "assert set(gym_anything.__all__) <= set(dir(gym_anything))\n"
-        "for name in gym_anything.__all__: getattr(gym_anything, name)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    from gym_anything import api
-    from gym_anything import env as env_module
-
-    assert api.from_config is gym_anything.from_config and api.make is gym_anything.make
-    assert env_module.GymAnythingEnv is gym_anything.GymAnythingEnv
-    with pytest.raises(AttributeError):
-        gym_anything.no_such_thing  # noqa: B018
 
 
 @pytest.mark.parametrize("where", ["gym_anything", "gym_anything.remote", "gym_anything.remote.client"])
