@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gym_anything.runtime.runners.local.accounts import Account, AccountFiles, decide_accounts
 from gym_anything.runtime.runners.local.control_groups import MAX_PROCESSES
 from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, chromium_flags, desktop_files
+from gym_anything.runtime.runners.local.desktop_session import DESKTOP_NAME, SessionPlace, display_of, session_plan
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import (
     BindPlan,
@@ -17,17 +18,13 @@ from gym_anything.runtime.runners.local.sandbox.plan import (
     FolderPlan,
     LayerPlan,
     SandboxPlan,
-    SessionPlan,
 )
 from gym_anything.specs.env_spec import EnvSpec
 
-DISPLAY = 1
-DEFAULT_SIZE = (1920, 1080)
 HOME_OF_OURS = "/opt/gym-anything"
 """Where our own programs lie in the world."""
 SUDO_SOCKET = "/run/ga-guest/root.sock"
 VNC_SOCKET = "/run/ga-vnc/socket"
-_HOST_NAME = "desktop"
 _PATH = f"{HOME_OF_OURS}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
 _EMPTY_FOLDERS = (
     "/dev", "/etc", "/home", "/media", "/mnt", "/opt", "/proc", "/run", "/srv", "/sys", "/usr", "/var", "/var/cache",
@@ -77,7 +74,7 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
     return SandboxPlan(
         world_dir=place.folder,
         generation=place.generation,
-        hostname=_HOST_NAME,
+        hostname=DESKTOP_NAME,
         layers=list(place.layers),
         binds=[*host.binds, *ours, *place.mounts],
         folders=_folders(people),
@@ -90,7 +87,25 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
         guest_argv=guest_argv(people),
         waiter=host.waiter_program,
         env={**base_env(people.desktop), **dict(place.label)},
-        session=session_plan(spec, options, people),
+        session=session_plan(
+            spec,
+            options,
+            people.desktop,
+            session_place(people.desktop),
+            desktop_env(people.desktop),
+            switch_user=not host.single_id,
+        ),
+    )
+
+
+def session_place(desktop: Account) -> SessionPlace:
+    """Return where the session of a sandbox has its things."""
+    return SessionPlace(
+        display=display_of(desktop),
+        runtime=f"/run/user/{desktop.uid}",
+        config=FOLDER,
+        vnc_socket=VNC_SOCKET,
+        desktop_program=f"{HOME_OF_OURS}/ga-desktop",
     )
 
 
@@ -110,7 +125,7 @@ def base_env(desktop: Account) -> dict[str, str]:
         "PATH": _PATH,
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
-        "DISPLAY": f":{DISPLAY}",
+        "DISPLAY": f":{display_of(desktop)}",
         "XDG_CURRENT_DESKTOP": "openbox",
         "XDG_SESSION_TYPE": "x11",
         "DBUS_SESSION_BUS_ADDRESS": f"unix:path={runtime}/bus",
@@ -132,72 +147,7 @@ def desktop_env(desktop: Account) -> dict[str, str]:
         "SHELL": desktop.shell,
         "XDG_RUNTIME_DIR": f"/run/user/{desktop.uid}",
         **dict(desktop.env),
-        "DISPLAY": f":{DISPLAY}",
     }
-
-
-def session_plan(spec: EnvSpec, options: LocalOptions, people: AccountFiles) -> SessionPlan:
-    """Return what the desktop is made of."""
-    desktop = people.desktop
-    width, height = spec.screen_size or DEFAULT_SIZE
-    bus = ["dbus-daemon", "--session", f"--address=unix:path=/run/user/{desktop.uid}/bus", "--nofork", "--nopidfile"]
-    manager = [options.window_manager, "--config-file", f"{FOLDER}/openbox.xml"]
-    return SessionPlan(
-        display=DISPLAY,
-        user=[desktop.uid, desktop.gid],
-        groups=list(desktop.groups),
-        switch_user=True,
-        home=desktop.home,
-        env=desktop_env(desktop),
-        early=[bus] if options.accessibility else [],
-        server_argv=server_argv(width, height, view_only=spec.vnc.view_only, opengl=options.opengl),
-        desktop_argv=desktop_argv(),
-        gradient=gradient(options),
-        wallpaper=["hsetroot", "-cover", options.wallpaper] if options.wallpaper.startswith("/") else [],
-        size=[width, height],
-        window_manager=[] if options.window_manager == "none" else manager,
-        panel=[] if options.panel == "none" else [options.panel, "-c", f"{FOLDER}/tint2rc"],
-        stale_locks=[["/tmp", ".X", "-lock"]],
-        wait_s=options.start_timeout_s,
-    )
-
-
-def server_argv(width: int, height: int, *, view_only: bool = False, opengl: bool = False) -> list[str]:
-    """Return the X server's command line: no TCP, one Unix socket for VNC which only the host's forwarder reaches."""
-    argv = ["Xvnc", f":{DISPLAY}", "-geometry", f"{width}x{height}", "-depth", "24", "-ac", "-br", "-nolisten", "tcp"]
-    argv += [
-        "-rfbport",
-        "-1",
-        "-rfbunixpath",
-        VNC_SOCKET,
-        "-rfbunixmode",
-        "0666",
-        "-SecurityTypes",
-        "None",
-        "-AlwaysShared",
-    ]
-    # It keeps a second copy of the screen to find what really changed: 8 MiB that a local socket does not need.
-    argv += ["-CompareFB", "0", "-desktop", _HOST_NAME, "-noreset"]
-    if not opengl:
-        argv += ["-extension", "GLX"]
-    if view_only:
-        argv += ["-AcceptKeyEvents=0", "-AcceptPointerEvents=0", "-AcceptCutText=0"]
-    return argv
-
-
-def desktop_argv() -> list[str]:
-    """Return the desktop service's command line; ``@0`` and ``@1`` are the socket and the token."""
-    return [
-        f"{HOME_OF_OURS}/ga-desktop", "--display", f":{DISPLAY}", "--listen-fd", "@0", "--token-fd", "@1",
-        "--wait-display", "30",
-    ]  # fmt: skip
-
-
-def gradient(options: LocalOptions) -> list[int]:
-    """Return the colours of the wallpaper from top to bottom; none when a picture is shown."""
-    if options.wallpaper == "default":
-        return [0x14202E, 0x1F4258, 0x3F8391]
-    return [int(options.wallpaper[1:], 16)] if options.wallpaper.startswith("#") else []
 
 
 def _folders(people: AccountFiles) -> list[FolderPlan]:
@@ -225,8 +175,8 @@ def _files(spec: EnvSpec, options: LocalOptions, host: HostView, people: Account
     texts = {
         "/etc/passwd": people.passwd(),
         "/etc/group": people.group(),
-        "/etc/hostname": f"{_HOST_NAME}\n",
-        "/etc/hosts": f"127.0.0.1 localhost {_HOST_NAME}\n::1 localhost ip6-localhost\n",
+        "/etc/hostname": f"{DESKTOP_NAME}\n",
+        "/etc/hosts": f"127.0.0.1 localhost {DESKTOP_NAME}\n::1 localhost ip6-localhost\n",
         "/etc/resolv.conf": host.resolv_conf,
         "/etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
         "services: files\nprotocols: files\n",
@@ -235,7 +185,7 @@ def _files(spec: EnvSpec, options: LocalOptions, host: HostView, people: Account
         "/etc/profile": _profile(people),
         "/etc/subuid": "",
         "/etc/subgid": "",
-        **desktop_files(host.applications),
+        **desktop_files(host.applications, FOLDER),
         **host.chromium,
         "/etc/chromium.d/gym-anything": chromium_flags(options, wants_tree=spec.observation_of("ui_tree") is not None),
     }

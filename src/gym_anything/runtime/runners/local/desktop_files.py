@@ -42,17 +42,17 @@ def installed_applications() -> list[Application]:
     return [app for app in APPLICATIONS if Path("/usr/bin", app.program).exists()]
 
 
-def desktop_files(applications: Sequence[Application]) -> dict[str, str]:
-    """Return path -> text of everything the desktop reads."""
+def desktop_files(applications: Sequence[Application], folder: str, etc: str = "/etc") -> dict[str, str]:
+    """Return path -> text of everything the desktop reads: its own in ``folder``, the toolkits' below ``etc``."""
     files = {
-        f"{FOLDER}/openbox.xml": _openbox(),
-        f"{FOLDER}/menu.xml": _menu(applications),
-        f"{FOLDER}/tint2rc": _tint2(applications),
-        "/etc/gtk-3.0/settings.ini": "[Settings]\n" + "".join(f"gtk-{k}={v}\n" for k, v in _GTK.items()),
-        "/etc/gtk-2.0/gtkrc": 'gtk-theme-name="Adwaita"\ngtk-icon-theme-name="Adwaita"\ngtk-cursor-blink=0\n',
+        f"{folder}/openbox.xml": _openbox(folder),
+        f"{folder}/menu.xml": _menu(applications),
+        f"{folder}/tint2rc": _tint2(applications, folder),
+        f"{etc}/gtk-3.0/settings.ini": "[Settings]\n" + "".join(f"gtk-{k}={v}\n" for k, v in _GTK.items()),
+        f"{etc}/gtk-2.0/gtkrc": 'gtk-theme-name="Adwaita"\ngtk-icon-theme-name="Adwaita"\ngtk-cursor-blink=0\n',
     }
     for app in applications:
-        files[f"{FOLDER}/{app.key}.desktop"] = _launcher(app)
+        files[f"{folder}/{app.key}.desktop"] = _launcher(app)
     return files
 
 
@@ -134,7 +134,7 @@ _FRAME_BINDS = (
 )
 
 
-def _openbox() -> str:
+def _openbox(folder: str) -> str:
     keys = "".join(f'<keybind key="{key}"><action name="{name}"/></keybind>' for key, name in _KEYS.items())
     binds = "".join(
         f'<context name="{place}"><mousebind button="{button}" action="{what}">{"".join(map(_action, actions))}'
@@ -153,7 +153,7 @@ def _openbox() -> str:
         "<desktops><number>1</number><popupTime>0</popupTime></desktops>\n"
         f"<keyboard>{keys}</keyboard>\n"
         f"<mouse><dragThreshold>4</dragThreshold><doubleClickTime>400</doubleClickTime>{binds}</mouse>\n"
-        f"<menu><file>{FOLDER}/menu.xml</file></menu>\n</openbox_config>\n"
+        f"<menu><file>{folder}/menu.xml</file></menu>\n</openbox_config>\n"
     )
 
 
@@ -165,8 +165,8 @@ def _action(name: str) -> str:
     return f'<action name="{name}"/>'
 
 
-def _tint2(applications: Sequence[Application]) -> str:
-    launchers = "".join(f"launcher_item_app = {FOLDER}/{app.key}.desktop\n" for app in applications if app.in_panel)
+def _tint2(applications: Sequence[Application], folder: str) -> str:
+    launchers = "".join(f"launcher_item_app = {folder}/{app.key}.desktop\n" for app in applications if app.in_panel)
     return _TINT2 + launchers
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.sheltered_call import sheltered
 from gym_anything._util.state_dir import Run
 from gym_anything.actions.model import InputAction, PassthroughAction
 from gym_anything.actions.parse import parse_action
@@ -29,8 +30,8 @@ from gym_anything.runtime.runners.local import facts, io, view
 from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
 from gym_anything.runtime.runners.local.bring_up import Blueprint, bring_up
 from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles, checkpoint_root
-from gym_anything.runtime.runners.local.command import DEFAULT_SIZE
 from gym_anything.runtime.runners.local.control_groups import orphaned_groups
+from gym_anything.runtime.runners.local.desktop_session import DEFAULT_SIZE
 from gym_anything.runtime.runners.local.launch import LocalWorld
 from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
@@ -120,7 +121,7 @@ class LocalRunner(BaseRunner):
     def start(self, seed: int | None = None) -> None:
         self._check_stopped("start")
         self._checkpoints.release()
-        self._bring_up()
+        sheltered(self._bring_up, give_up=self._give_up, name="local-start")
 
     def stop(self) -> None:
         world, self._world = self._world, None
@@ -134,6 +135,10 @@ class LocalRunner(BaseRunner):
 
     def abort(self) -> None:
         super().abort()
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """End what the present world is doing; unlike ``abort`` a later start may still succeed."""
         world = self._world
         if world is not None:
             world.abort()
@@ -210,7 +215,7 @@ class LocalRunner(BaseRunner):
     def start_from_checkpoint(self, seed: int | None = None) -> bool:
         self._check_stopped("start_from_checkpoint")
         self._checkpoints.use()
-        self._bring_up()
+        sheltered(self._bring_up, give_up=self._give_up, name="local-start")
         return True
 
     def _running(self, doing: str) -> LocalWorld:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import time
 
 from gym_anything.runtime.runners.local.sandbox import xwire
@@ -39,13 +40,14 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
         _prepare(plan)
         for argv in plan["early"]:
             _spawn(argv, plan, logs["session"])
-        server = _spawn(plan["server_argv"], plan, logs["server"])
+        server, display = _start_server(plan, logs["server"], until)
+        plan["env"]["DISPLAY"] = f":{display}"
         if plan["desktop_argv"]:
-            numbers = {f"@{i}": str(fd) for i, fd in enumerate(service_fds)}
-            argv = [numbers.get(word, word) for word in plan["desktop_argv"]]
+            words = {f"@{i}": str(fd) for i, fd in enumerate(service_fds)} | {"@display": f":{display}"}
+            argv = [words.get(word, word) for word in plan["desktop_argv"]]
             _spawn(argv, plan, logs["desktop"], keep=service_fds)
-        wire = xwire.connect(plan["display"], until, server)
-        tell("server")
+        wire = xwire.connect(display, until, server, _cookie(plan["env"].get("XAUTHORITY", "")))
+        tell("server", display=display)
         if plan["gradient"]:
             wire.paint_root(plan["gradient"], plan["size"][1])
         painters = [_spawn(plan["wallpaper"], plan, logs["session"])] if plan["wallpaper"] else []
@@ -63,6 +65,32 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
         tell("ready")
     except OSError as error:
         tell("failed", error=str(error))
+
+
+def _start_server(plan: SessionPlan, log_fd: int, until: float) -> tuple[int, int]:
+    """Start the X server; return its pid and the number of its display, which it may choose itself."""
+    if plan["display"]:
+        return _spawn(plan["server_argv"], plan, log_fd), plan["display"]
+    number_r, number_w = os.pipe()
+    argv = [str(number_w) if word == "@display" else word for word in plan["server_argv"]]
+    pid = _spawn(argv, plan, log_fd, keep=(number_w,))
+    os.close(number_w)
+    try:
+        left = max(0.0, until - time.monotonic())
+        number = os.read(number_r, 16) if select.select([number_r], [], [], left)[0] else b""
+    finally:
+        os.close(number_r)
+    if not number.strip().isdigit():
+        raise OSError("the X server found no display for itself")
+    return pid, int(number)
+
+
+def _cookie(path: str) -> bytes:
+    """Return the key in an X authority file that we wrote: the last 16 bytes of its one entry."""
+    if not path:
+        return b""
+    with open(path, "rb") as file:
+        return file.read()[-16:]
 
 
 def _await_window_manager(wire: xwire.XWire, until: float) -> int:

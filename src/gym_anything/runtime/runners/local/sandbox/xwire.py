@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class XWire:
-    """One connection to the X server of a display, little-endian, without authorisation data."""
+    """One connection to the X server of a display, little-endian, at its Unix socket."""
 
-    def __init__(self, display: int) -> None:
-        """Connect; ``OSError`` while no server listens."""
+    def __init__(self, display: int, cookie: bytes = b"") -> None:
+        """Connect, with the ``MIT-MAGIC-COOKIE-1`` if the server wants one; ``OSError`` while no server listens."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         self._buffer = b""
         self._events: list[bytes] = []
         self._resources = 0
         try:
             self._socket.connect(f"/tmp/.X11-unix/X{display}")
-            self._setup()
+            self._setup(cookie)
         except OSError:
             self._socket.close()
             raise
@@ -124,9 +124,11 @@ class XWire:
         self._resources += 1
         return self._id_base | self._resources
 
-    def _setup(self) -> None:
+    def _setup(self, cookie: bytes) -> None:
         self._socket.settimeout(5)
-        self._socket.sendall(struct.pack("<BxHHHHH", ord("l"), 11, 0, 0, 0, 0))
+        name = b"MIT-MAGIC-COOKIE-1" if cookie else b""
+        head = struct.pack("<BxHHHHxx", ord("l"), 11, 0, len(name), len(cookie))
+        self._socket.sendall(head + name + b"\0" * (-len(name) % 4) + cookie + b"\0" * (-len(cookie) % 4))
         head = self._exactly(8)
         body = self._exactly(4 * struct.unpack_from("<H", head, 6)[0])
         if head[0] != 1:
@@ -196,12 +198,12 @@ def _mixed(colours: Sequence[int], part: float) -> int:
     return mixed
 
 
-def connect(display: int, until: float, alive_pid: int) -> XWire:
+def connect(display: int, until: float, alive_pid: int, cookie: bytes = b"") -> XWire:
     """Connect as soon as the server takes connections. ``OSError`` when it dies or monotonic ``until`` passes."""
     pause = 0.002
     while True:
         try:
-            return XWire(display)
+            return XWire(display, cookie)
         except OSError as error:
             if os.waitpid(alive_pid, os.WNOHANG)[0]:
                 raise OSError("the X server ended while it started") from error
