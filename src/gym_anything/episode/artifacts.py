@@ -13,6 +13,7 @@ from typing import Any
 
 from gym_anything._util.atomic_write import write_bytes
 from gym_anything._util.secrets import Redactor
+from gym_anything.errors import HostError
 
 TRAJECTORY = "traj.jsonl"
 SUMMARY = "summary.json"
@@ -26,10 +27,16 @@ class EpisodeFolder:
     """One episode's artifacts on disk. Not thread-safe, save for ``path_of_frame``."""
 
     def __init__(self, output_dir: Path, redactor: Redactor) -> None:
-        """Make ``episode_<time>_<uuid>`` under ``output_dir``."""
+        """Make ``episode_<time>_<uuid>`` under ``output_dir``. Raises: HostError when it cannot be made."""
         name = f"episode_{datetime.now():%Y%m%d-%H%M%S}_{uuid.uuid4().hex[:12]}"
         self.path = (output_dir / name).absolute()
-        self.path.mkdir(parents=True)
+        try:
+            self.path.mkdir(parents=True)
+        except OSError as error:
+            fix = "set recording.output_dir to a folder that can be written"
+            raise HostError(
+                f"cannot make the episode's folder {self.path}: {error}; {fix}", detail={"fix": fix}
+            ) from error
         self._redactor = redactor
         self._trajectory: TextIOWrapper | None = (self.path / TRAJECTORY).open("a", encoding="utf-8")
 

@@ -196,15 +196,18 @@ class GymAnythingEnv(EnvAccess):
     # --- observation and set-up ----------------------------------------------------------------------------------
 
     def capture_observation(self) -> dict[str, Any]:
-        """Return a fresh observation without doing anything. Raises: WorldLost, CaptureFailed (fast mode)."""
-        session, episode = self._session, self._open_episode("capture_observation")
+        """Return a fresh observation without doing anything; also after the verdict, until ``close``.
+
+        Raises: WorldLost, CaptureFailed (fast mode), StateError.
+        """
+        session, episode = self._session, self._reachable_episode("capture_observation")
         self._detach_last_screen()
         with guarded(session, episode, "capture_observation"):
             return self._remember(observe(session, episode, is_step=False))
 
     def capture_screenshot_image(self) -> Any:
         """Return the present screen as a PIL image (RGB) of the caller's own."""
-        episode = self._open_episode("capture_screenshot_image")
+        episode = self._reachable_episode("capture_screenshot_image")
         with guarded(self._session, episode, "capture_screenshot_image"):
             return self._session.runner.capture_screenshot_image()
 

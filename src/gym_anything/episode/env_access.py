@@ -76,7 +76,7 @@ class EnvAccess(EnvFacts):
 
     def copy_from_env(self, guest_path: str, host_path: str | Path) -> str:
         """Copy a file or folder out of the guest; returns the host path. Raises: GuestFileNotFound."""
-        with guarded(self._session, self._started_episode("copy_from_env"), "copy_from_env"):
+        with guarded(self._session, self._reachable_episode("copy_from_env"), "copy_from_env"):
             self._session.runner.copy_from(guest_path, host_path)
         return str(host_path)
 

@@ -29,6 +29,13 @@ class EnvState:
             raise StateError(f"{doing}: the episode is over ({episode.reason}); call reset() for a new one")
         return episode
 
+    def _reachable_episode(self, doing: str) -> Episode:
+        """Return the present or last episode while its world can still be looked at."""
+        episode = self._started_episode(doing)
+        if not self._session.world_is_up:
+            raise StateError(f"{doing}: the world has been stopped; call reset() for a new one")
+        return episode
+
     def _remember(self, observation: dict[str, Any]) -> dict[str, Any]:
         """Keep a weak hold of a screen whose memory the world will reuse."""
         screen = observation.get("screen")

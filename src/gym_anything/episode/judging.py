@@ -15,7 +15,7 @@ from gym_anything.episode.outcome import Outcome
 from gym_anything.episode.rewards import final_reward
 from gym_anything.episode.session import Session
 from gym_anything.episode.world_capabilities import WorldCapabilities
-from gym_anything.errors import Aborted, GymAnythingError, SpecError
+from gym_anything.errors import Aborted, GymAnythingError
 from gym_anything.verification.contract import JudgeRequest, Verdict
 from gym_anything.verification.judge import judge
 
@@ -74,8 +74,6 @@ def _outcome(episode: Episode, verdict: Verdict) -> Outcome:
 
 
 def _broken(session: Session, request: JudgeRequest, error: GymAnythingError) -> Judgement:
-    if isinstance(error, SpecError):
-        error.blame = "content"
     outcome = Outcome.from_error(error, default_blame="judge", doing="judging")
     success = request.success or {}
     report = {

@@ -89,9 +89,15 @@ class Session:
     world_is_up: bool = False
 
     def report(self, event: str, **facts: Any) -> None:
-        """Tell the reporter, if there is a callable one."""
-        if callable(self.reporter):
-            self.reporter(event, **facts)
+        """Tell the reporter, if there is a callable one; one that raises is told nothing more."""
+        reporter = self.reporter
+        if not callable(reporter):
+            return
+        try:
+            reporter(event, **facts)
+        except Exception as error:  # noqa: BLE001 - boundary: reports are for people, no episode depends on them
+            self.reporter = None
+            self.warnings.append(f"the reporter raised {type(error).__name__}: {error}; it is told nothing more")
 
     def warn(self, text: str) -> str:
         """Keep a warning for the caller, scrubbed, once; returns it."""

@@ -50,6 +50,10 @@ def judge(request: JudgeRequest, capabilities: Capabilities) -> Verdict:
         default="program",
     )
     mode = str(chosen.value)
+    if mode not in MODES and chosen.source in ("argument", "environment"):
+        error = _unknown_mode(mode)
+        error.blame = "caller"
+        raise error
     verdict = _by_mode(mode, success.get("spec") or {}, request, capabilities, depth=0)
     source = _MODE_SOURCES[chosen.source]
     return replace(verdict, mode=mode, mode_source=source, seconds=time.monotonic() - began)
@@ -83,7 +87,11 @@ def _by_mode(
                 "fix": "use mode program, image_match or multi",
             },
         )
-    raise SpecInvalid(
-        f"unknown success.mode {mode!r}; known: {', '.join(MODES)}",
-        detail={"key": "success.mode", "fix": f"use one of {', '.join(MODES)}"},
+    raise _unknown_mode(mode)
+
+
+def _unknown_mode(mode: str) -> SpecInvalid:
+    known = ", ".join(MODES)
+    return SpecInvalid(
+        f"unknown success.mode {mode!r}; known: {known}", detail={"key": "success.mode", "fix": f"use one of {known}"}
     )

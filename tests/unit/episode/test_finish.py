@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gym_anything.errors import HostError, StateError
 from gym_anything.testing.fakes.world import FakeWorld
 from tests.unit.episode.fake_envs import fake_env, task_spec
 
@@ -275,6 +276,34 @@ def test_session_info_and_compatibility_profile_tell_of_the_world(tmp_path: Path
     assert profile["fast_io"] is True and profile["checkpoint_caching"] is True
     assert ["security.cap_drop", "a fake world has no machine behind it"] in profile["unenforced_fields"]
     assert any("security.cap_drop is not enforced" in w for w in env.warnings), "and it is said when it is made"
+
+
+def test_the_final_state_can_be_looked_at_until_close(tmp_path: Path) -> None:
+    env = fake_env(tmp_path, task_spec())
+    env.reset()
+    env.step([], mark_done=True)
+    assert "screen" in env.capture_observation() and env.capture_screenshot_image().size == (64, 48)
+    env.runner.exec("echo x > /tmp/x")
+    env.copy_from_env("/tmp/x", tmp_path / "x")
+    env.close()
+    for call in (env.capture_observation, env.capture_screenshot_image, lambda: env.copy_from_env("/tmp/x", "y")):
+        with pytest.raises(StateError, match="stopped"):
+            call()
+
+
+def test_a_reporter_that_raises_spoils_nothing(tmp_path: Path) -> None:
+    with fake_env(tmp_path, task_spec()) as env:
+        env._session.reporter = lambda event, **facts: 1 / 0
+        env.reset()
+        assert any("ZeroDivisionError" in w for w in env.warnings)
+
+
+def test_a_folder_that_cannot_be_written_is_the_hosts_trouble(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with fake_env(tmp_path, recording={"output_dir": str(tmp_path / "file" / "x")}) as env:
+        with pytest.raises(HostError, match="output_dir"):
+            env.reset()
+        assert env.runner.state == "new"  # type: ignore[attr-defined]
 
 
 def test_the_reporter_is_told(tmp_path: Path) -> None:
