@@ -14,10 +14,10 @@
 
 #define RETRY_NS 2000000
 
-/* A static program cannot look up host names, so ":1" is said as "unix:1". */
+/* A static program cannot look up host names, so ":1" is said as "unix/:1": never TCP. ("unix:1" is a path since libxcb 1.16.) */
 static void local_name(const char *name, char *out, size_t size) {
     bool bare = name[0] == ':' && isdigit((unsigned char)name[1]);
-    snprintf(out, size, "%s%s", bare ? "unix" : "", name);
+    snprintf(out, size, "%s%s", bare ? "unix/" : "", name);
 }
 
 static xcb_screen_t *screen_at(xcb_connection_t *connection, int number) {
