@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import GymAnythingError, WorldStartFailed
-from gym_anything.runtime.runners.local import network, vnc
-from gym_anything.runtime.runners.local.command import HostView, WorldPlace, sandbox_plan
+from gym_anything._util.supervised_process import StopPlan
+from gym_anything.errors import GymAnythingError, UnsupportedFeature, WorldStartFailed
+from gym_anything.runtime.runners.local import direct, network, vnc
+from gym_anything.runtime.runners.local.command import VNC_SOCKET, HostView, WorldPlace, sandbox_plan
 from gym_anything.runtime.runners.local.control_groups import Limits
-from gym_anything.runtime.runners.local.launch import LocalWorld
+from gym_anything.runtime.runners.local.launch import DIRECT, SANDBOX, LocalWorld, People
 from gym_anything.runtime.runners.local.mounts import MountSet, copy_shared_in
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import LayerPlan
@@ -57,8 +59,11 @@ def _bring_up(world: LocalWorld, plan: Blueprint, layers: Sequence[LayerPlan], r
         mounts=plan.mounts.shown,
         label=tuple(world.place.env.items()),
     )
-    world.start(sandbox_plan(plan.spec, plan.options, plan.host, place), deadline)
-    if plan.spec.resources.net:
+    if plan.options.sandbox:
+        world.start(SANDBOX, sandbox_plan(plan.spec, plan.options, plan.host, place), deadline)
+    else:
+        _bring_up_directly(world, plan, place, deadline)
+    if plan.spec.resources.net and plan.options.sandbox:
         _connect(world)
     if plan.mounts.copied or plan.mounts.shared:
         copy_shared_in(world.channel, plan.mounts)
@@ -66,6 +71,20 @@ def _bring_up(world: LocalWorld, plan: Blueprint, layers: Sequence[LayerPlan], r
         world.door = _open_door(world, plan)
     for note in plan.notes:
         report("note", text=note)
+
+
+def _bring_up_directly(world: LocalWorld, plan: Blueprint, place: WorldPlace, deadline: Deadline) -> None:
+    if plan.spec.mounts:
+        raise UnsupportedFeature(
+            "a world without a sandbox has no mounts of its own; leave out runner_options.sandbox, or the mounts",
+            detail={"feature": "mounts", "reason": "runner_options.sandbox is false", "fix": "use the sandbox"},
+        )
+    account = direct.own_account(world.place.path)
+    own = f"{account.uid}:{account.gid}"
+    world.people = People(own, own, account.home)
+    world.exec_env["HOME"] = account.home
+    world.stop_plan = StopPlan(signal=15, grace_s=2.0)  # an X server on the host has a socket and a lock to remove
+    world.start(DIRECT, direct.direct_plan(plan.spec, plan.options, plan.host, place), deadline)
 
 
 def _limit(world: LocalWorld, plan: Blueprint) -> None:
@@ -93,7 +112,10 @@ def _connect(world: LocalWorld) -> None:
 def _open_door(world: LocalWorld, plan: Blueprint) -> vnc.VncDoor:
     fd = _open_log(str(world.place.path / "vnc.log"))
     try:
-        door = vnc.open_door(plan.spec.vnc, world.init_pid, world.spawn, fd)
+        socket = (f"/proc/{world.init_pid}/root", VNC_SOCKET)
+        if not plan.options.sandbox:
+            socket = (str(world.place.path), str(direct.vnc_socket(Path())))
+        door = vnc.open_door(plan.spec.vnc, socket, world.spawn, fd)
     finally:
         os.close(fd)
     if door.moved_from is not None:

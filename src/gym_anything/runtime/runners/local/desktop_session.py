@@ -11,6 +11,7 @@ from gym_anything.specs.env_spec import EnvSpec
 
 DEFAULT_SIZE = (1920, 1080)
 DEFAULT_DISPLAY = 1
+FREE_DISPLAY = -1
 DESKTOP_NAME = "desktop"
 
 
@@ -19,7 +20,7 @@ class SessionPlace:
     """Where the session finds and leaves its things.
 
     Attributes:
-        display: number of the X display; 0 takes the first free one.
+        display: number of the X display; ``FREE_DISPLAY`` takes the first free one.
         runtime: folder of sockets. config: folder of ``desktop_files``. vnc_socket: where the X server serves VNC.
         desktop_program: path of ``ga-desktop``.
         xauthority: file with the key to the display; empty where nobody else can reach it anyway.
@@ -76,11 +77,11 @@ def session_plan(
 
 def server_argv(size: tuple[int, int], place: SessionPlace, *, view_only: bool, opengl: bool) -> list[str]:
     """Return the X server's command line: no TCP at all, VNC on a Unix socket that the host's forwarder reaches."""
-    argv = ["Xvnc", *([f":{place.display}"] if place.display else ["-displayfd", "@display"])]
+    argv = ["Xvnc", *(["-displayfd", "@display"] if place.display == FREE_DISPLAY else [f":{place.display}"])]
     argv += ["-geometry", f"{size[0]}x{size[1]}", "-depth", "24", "-br", "-noreset", "-desktop", DESKTOP_NAME]
     argv += ["-auth", place.xauthority] if place.xauthority else ["-ac"]
-    # Abstract sockets belong to a network namespace: on the host's, two servers would collide.
-    argv += ["-nolisten", "tcp", *([] if place.display else ["-nolisten", "local"])]
+    # The abstract socket stays: with it alone two servers that choose a display at once cannot take the same.
+    argv += ["-nolisten", "tcp"]
     argv += ["-rfbport", "-1", "-rfbunixpath", place.vnc_socket, "-rfbunixmode", "0666"]
     # It keeps a second copy of the screen to find what really changed: 8 MiB that a local socket does not need.
     argv += ["-SecurityTypes", "None", "-AlwaysShared", "-CompareFB", "0"]

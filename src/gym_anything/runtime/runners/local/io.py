@@ -30,7 +30,7 @@ def run_shell(
     command: str,
     *,
     env: Mapping[str, str],
-    user: str | None,
+    user: str,
     timeout_s: float | None,
     pty: bool = False,
     on_output: Callable[[str, bytes], None] | None = None,
@@ -42,7 +42,7 @@ def run_shell(
     result = channel.exec(
         shell_argv(command),
         deadline=Deadline.after(timeout_s),
-        user=user or "root",
+        user=user,
         env=env,
         pty=pty,
         on_output=on_output,
@@ -66,10 +66,10 @@ def copy_in(channel: GuestChannel, source: Path, destination: str, owner: str) -
     channel.put_file(source, destination, deadline=deadline, mode=mode, owner=owner)
 
 
-def copy_out(channel: GuestChannel, source: str, destination: Path) -> None:
+def copy_out(channel: GuestChannel, source: str, destination: Path, user: str) -> None:
     """Copy a file or a folder's content out of the world. Raises: GuestFileNotFound."""
     deadline = Deadline.after(_FILE_S)
-    kind = channel.exec(["/usr/bin/test", "-d", source], deadline=Deadline.after(_CALL_S))
+    kind = channel.exec(["/usr/bin/test", "-d", source], user=user, deadline=Deadline.after(_CALL_S))
     if kind.exit_code == 0:
         destination.mkdir(parents=True, exist_ok=True)
         channel.get_tree(source, destination, deadline=deadline)
@@ -81,10 +81,10 @@ def copy_out(channel: GuestChannel, source: str, destination: Path) -> None:
 class DetachedProcess:
     """A background command whose output nobody reads."""
 
-    def __init__(self, channel: GuestChannel, command: str, env: Mapping[str, str]) -> None:
+    def __init__(self, channel: GuestChannel, command: str, env: Mapping[str, str], user: str) -> None:
         self._channel = channel
         self._deadline_s = _CALL_S
-        self.pid = channel.spawn(shell_argv(command), deadline=Deadline.after(_CALL_S), env=env)
+        self.pid = channel.spawn(shell_argv(command), deadline=Deadline.after(_CALL_S), env=env, user=user)
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -124,6 +124,7 @@ class StreamedProcess:
         channel: GuestChannel,
         command: str,
         env: Mapping[str, str],
+        user: str,
         stdout: IO[bytes] | int | None,
         stderr: IO[bytes] | int | None,
     ) -> None:
@@ -132,6 +133,7 @@ class StreamedProcess:
         self._ended = threading.Event()
         self._command = command
         self._env = dict(env)
+        self._user = user
         self.returncode: int | None = None
         self._error: WorldError | None = None
         threading.Thread(target=self._run, name="guest-output", daemon=True).start()
@@ -158,7 +160,7 @@ class StreamedProcess:
     def _run(self) -> None:
         try:
             result = run_shell(
-                self._channel, self._command, env=self._env, user=None, timeout_s=None, on_output=self._write
+                self._channel, self._command, env=self._env, user=self._user, timeout_s=None, on_output=self._write
             )
             self.returncode = result.exit_code
         except WorldError as error:

@@ -7,6 +7,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,33 @@ from gym_anything._util.supervisor import Supervisor
 from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
+from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
 from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
 from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.runtime.runners.local.reports import ReportLine
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
-from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
+from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan, SandboxPlan
 from gym_anything.runtime.runners.local.vnc import VncDoor
 
-_MODULE = "gym_anything.runtime.runners.local.sandbox.launch"
+SANDBOX = "gym_anything.runtime.runners.local.sandbox.launch"
+DIRECT = "gym_anything.runtime.runners.local.sandbox.direct"
+"""The two launchers, by module."""
 _READY_FD, _TOKEN_FD = 3, 4
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _LOG_LINES = 15
 _STOP_S = 10.0
+
+
+@dataclass(frozen=True)
+class People:
+    """Whom the commands of a world run as: the administrator, the desktop's user (names or ``uid:gid``), his home."""
+
+    admin: str
+    desktop: str
+    home: str
+
+
+SANDBOX_PEOPLE = People("root", DESKTOP_USER, f"/home/{DESKTOP_USER}")
 
 
 class LocalWorld:
@@ -40,6 +56,8 @@ class LocalWorld:
         place: its folder in the state directory.
         facts: what the launcher said: ``pid`` of the world's init, ``base_uid``, ``id_count``, ``ids``.
         stages: seconds from the launch to each stage of the desktop.
+        people: whom its commands run as. exec_env: what its commands need to know of it.
+        stop_plan: how its processes are ended: at once, since all they leave goes with them.
         groups: its resource limits. door: VNC for people.
     """
 
@@ -58,6 +76,9 @@ class LocalWorld:
         self._stopped = False
         self._generations = 0
         self.groups = ControlGroups()
+        self.exec_env: dict[str, str] = {}
+        self.stop_plan = StopPlan(signal=9, grace_s=0.0)
+        self.people = SANDBOX_PEOPLE
         self.door: VncDoor | None = None
 
     def next_generation(self) -> int:
@@ -77,7 +98,7 @@ class LocalWorld:
                 env={"PATH": _PATH, **self.place.env},
                 stderr=stderr,
                 pass_fds=pass_fds,
-                stop=StopPlan(signal=9, grace_s=0.0),
+                stop=self.stop_plan,
             )
             self._processes.append(process)
         return process
@@ -93,14 +114,14 @@ class LocalWorld:
 
     # --- start ---------------------------------------------------------------------------------------------------
 
-    def start(self, plan: SandboxPlan, deadline: Deadline) -> None:
-        """Launch the sandbox and return when its desktop is usable.
+    def start(self, launcher_module: str, plan: SandboxPlan | DirectPlan, deadline: Deadline) -> None:
+        """Launch the world and return when its desktop is usable.
 
         Raises: MissingDependency (the host does not allow it; with the fix), WorldStartFailed, BootTimedOut, Aborted.
         """
         plan_path = self.place.path / "sandbox.json"
         atomic_write.write_json(plan_path, plan, mode=0o600)
-        with ReportLine(self._launch(plan_path), self.check_going_on, self.log_tail) as reports:
+        with ReportLine(self._launch(launcher_module, plan_path), self.check_going_on, self.log_tail) as reports:
             self._reports = reports
             self._await_launcher(reports, deadline)
             path = self._socket(launcher.GUEST_SOCKET)
@@ -112,7 +133,7 @@ class LocalWorld:
             self._desktop = DesktopClient.connect(path, deadline=deadline, token=self._token)
             self._await_picture(deadline)
 
-    def _launch(self, plan_path: Path) -> socket.socket:
+    def _launch(self, module: str, plan_path: Path) -> socket.socket:
         """Start the launcher under the supervisor and return the socket it reports on."""
         # Sockets and a file object, not numbers: they close themselves when an interrupt comes between two lines.
         ready_r, ready_w = socket.socketpair()
@@ -120,7 +141,7 @@ class LocalWorld:
         with ready_w, token_r, token_w, io.FileIO(self.place.path / "launcher.log", "a") as log:
             token_w.sendall(self._token)
             self._init = self.spawn(
-                python_argv(_MODULE, [str(plan_path), str(_READY_FD), str(_TOKEN_FD)]),
+                python_argv(module, [str(plan_path), str(_READY_FD), str(_TOKEN_FD)]),
                 name="sandbox",
                 stderr=log.fileno(),
                 pass_fds={_READY_FD: ready_w.fileno(), _TOKEN_FD: token_r.fileno()},
@@ -148,6 +169,8 @@ class LocalWorld:
                 message = f"the desktop did not come up: {report.get('error')}"
                 raise WorldStartFailed(f"{message}; log tail:\n{tail}", detail={"log_tail": tail})
             self.stages[stage] = float(report["after_s"])
+            if "display" in report:
+                self.exec_env["DISPLAY"] = f":{report['display']}"
 
     def _await_picture(self, deadline: Deadline) -> None:
         """Wait for a screen that shows something: a desktop of one colour is no desktop."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from gym_anything._util.deadline import Deadline
@@ -26,13 +27,13 @@ from gym_anything.runtime.runners.base import BaseRunner
 from gym_anything.runtime.runners.base_guest import DEFAULT_EXEC_TIMEOUT_S, GuestProcess
 from gym_anything.runtime.runners.base_senses import SettleResult
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
+from gym_anything.runtime.runners.hook_shell import hook_command
 from gym_anything.runtime.runners.local import facts, io, view
-from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
 from gym_anything.runtime.runners.local.bring_up import Blueprint, bring_up
 from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles, checkpoint_root
 from gym_anything.runtime.runners.local.control_groups import orphaned_groups
 from gym_anything.runtime.runners.local.desktop_session import DEFAULT_SIZE
-from gym_anything.runtime.runners.local.launch import LocalWorld
+from gym_anything.runtime.runners.local.launch import SANDBOX_PEOPLE, LocalWorld
 from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
 from gym_anything.runtime.runners.local.promises import unenforced
@@ -114,7 +115,7 @@ class LocalRunner(BaseRunner):
         return True
 
     def supports_checkpoint_caching(self) -> bool:
-        return True
+        return bool(self.spec.runner_options.get("sandbox", True))
 
     # --- life ----------------------------------------------------------------------------------------------------
 
@@ -178,6 +179,8 @@ class LocalRunner(BaseRunner):
     # --- checkpoints ---------------------------------------------------------------------------------------------
 
     def set_checkpoint_key(self, cache_level: str, task_id: str | None = None, use_savevm: bool = False) -> None:
+        if not self.supports_checkpoint_caching():
+            raise self._no_checkpoints()
         if use_savevm:
             raise CheckpointUnsupported(
                 "a local world keeps its disk, not its memory; use use_cache without use_savevm",
@@ -236,11 +239,12 @@ class LocalRunner(BaseRunner):
     ) -> int:
         channel = self._running("exec").channel
         merged = self.merge_exec_env(env)
-        return io.run_shell(channel, cmd, env=merged, user=user, timeout_s=timeout, pty=use_pty).exit_code
+        who = self._who(user)
+        return io.run_shell(channel, cmd, env=merged, user=who, timeout_s=timeout, pty=use_pty).exit_code
 
     def exec_capture_bytes(self, cmd: str, *, timeout: float = DEFAULT_EXEC_TIMEOUT_S) -> bytes:
         channel = self._running("exec_capture").channel
-        return io.run_shell(channel, cmd, env=self.merge_exec_env(), user=None, timeout_s=timeout).stdout
+        return io.run_shell(channel, cmd, env=self.merge_exec_env(), user=self._who(), timeout_s=timeout).stdout
 
     def exec_async(
         self,
@@ -252,18 +256,38 @@ class LocalRunner(BaseRunner):
         world = self._running("exec_async")
         merged = self.merge_exec_env(env)
         if all(sink in (None, subprocess.DEVNULL) for sink in (stdout, stderr)):
-            return io.DetachedProcess(world.channel, cmd, merged)
-        return io.StreamedProcess(world.new_channel(Deadline.after(10)), cmd, merged, stdout, stderr)
+            return io.DetachedProcess(world.channel, cmd, merged, self._who())
+        return io.StreamedProcess(world.new_channel(Deadline.after(10)), cmd, merged, self._who(), stdout, stderr)
 
     def copy_to(self, host_src: str | os.PathLike[str], container_dst: str) -> None:
         source = Path(host_src)
         if not source.exists():
             raise FileNotFoundError(f"copy_to: no such file on the host: {source}")
-        owner = DESKTOP_USER if container_dst.startswith(f"/home/{DESKTOP_USER}/") else "root"
-        io.copy_in(self._running("copy_to").channel, source, container_dst, owner)
+        world = self._running("copy_to")
+        at_home = container_dst.startswith(f"{world.people.home}/")
+        io.copy_in(world.channel, source, container_dst, world.people.desktop if at_home else world.people.admin)
 
     def copy_from(self, container_src: str, host_dst: str | os.PathLike[str]) -> None:
-        io.copy_out(self._running("copy_from").channel, container_src, Path(host_dst))
+        io.copy_out(self._running("copy_from").channel, container_src, Path(host_dst), self._who())
+
+    def _who(self, user: str | None = None) -> str:
+        """Return the guest user a command runs as; a world without a sandbox has one user only."""
+        people = self._running("exec").people
+        if user is not None and people.admin == people.desktop and user not in (people.admin, getpass.getuser()):
+            raise self.unsupported("exec as another user", "this world has no sandbox and so no users of its own")
+        return user or people.admin
+
+    def default_exec_env(self) -> dict[str, str]:
+        found = self._world.exec_env if self._world is not None else {}
+        return {**super().default_exec_env(), **found}
+
+    def run_hook(self, cmd: str, *, stage: str, timeout: float | None = None, use_pty: bool = True) -> int:
+        wrapped = hook_command(cmd, family="linux", log_path=self.hook_log_paths([stage])[0])
+        return self.exec(wrapped, use_pty=use_pty, timeout=DEFAULT_EXEC_TIMEOUT_S if timeout is None else timeout)
+
+    def hook_log_paths(self, stages: list[str]) -> list[str]:
+        home = self._world.people.home if self._world is not None else SANDBOX_PEOPLE.home
+        return [f"{home}/{PurePosixPath(path).name}" for path in super().hook_log_paths(stages)]
 
     def run_reset(self, script: str, seed: int | None = None) -> None:
         self._run_script(script, "reset", {} if seed is None else {"GYM_ANYTHING_SEED": str(seed)})
@@ -274,7 +298,7 @@ class LocalRunner(BaseRunner):
     def _run_script(self, script: str, stage: str, env: Mapping[str, str]) -> None:
         channel = self._running(stage).channel
         merged = self.merge_exec_env(dict(env))
-        result = io.run_shell(channel, script, env=merged, user=None, timeout_s=DEFAULT_EXEC_TIMEOUT_S)
+        result = io.run_shell(channel, script, env=merged, user=self._who(), timeout_s=DEFAULT_EXEC_TIMEOUT_S)
         if result.exit_code != 0:
             tail = (result.stderr or result.stdout)[-2000:].decode(errors="replace")
             raise GuestCommandFailed(
@@ -310,7 +334,7 @@ class LocalRunner(BaseRunner):
         missing = missing_packages()
         if missing:
             raise self.unsupported("ui_tree", f"not installed: {', '.join(missing)}", f"apt-get install {missing[0]}")
-        return read_ui_tree(world.channel, self.merge_exec_env())
+        return read_ui_tree(world.channel, self.merge_exec_env(), world.people.desktop)
 
     def capture_observation(self) -> dict[str, Any]:
         self._running("capture_observation")

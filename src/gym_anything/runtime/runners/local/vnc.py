@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gym_anything._util.supervised_process import SupervisedProcess
-from gym_anything.runtime.runners.local.command import VNC_SOCKET
 from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.specs.access import Vnc
 
@@ -38,15 +37,18 @@ class VncDoor:
         return f"vnc://127.0.0.1:{self.port}"
 
 
-def open_door(vnc: Vnc, init_pid: int, spawn: Spawn, log_fd: int) -> VncDoor:
-    """Bind the port, keep it bound, and start the forwarder on it."""
+def open_door(vnc: Vnc, server: tuple[str, str], spawn: Spawn, log_fd: int) -> VncDoor:
+    """Bind the port, keep it bound, and start the forwarder on it.
+
+    Args: server: folder of the host and path below it, where the world's X server serves VNC.
+    """
     listener, moved_from = bind(vnc.host_port)
     password = vnc.password or secrets.token_urlsafe(6)[:8]
     password_r, password_w = os.pipe2(os.O_CLOEXEC)
     try:
         os.write(password_w, password.encode())
         os.close(password_w)
-        words = [str(_LISTEN_FD), str(_PASSWORD_FD), f"/proc/{init_pid}/root", VNC_SOCKET]
+        words = [str(_LISTEN_FD), str(_PASSWORD_FD), *server]
         process = spawn(
             python_argv(_MODULE, words),
             name="VNC forwarder",

@@ -43,16 +43,17 @@ def main(argv: list[str]) -> int:
         pid, ids = build(plan, ready_fd, token_fd)
     except (OSError, Refusal) as error:
         fix = getattr(error, "fix", "")
-        _report(ready_fd, {"error": str(error), "fix": fix})
+        report(ready_fd, {"error": str(error), "fix": fix})
         return 1
-    _report(ready_fd, {"pid": pid, "base_uid": ids.base_uid, "id_count": ids.count, "ids": ids.how})
+    report(ready_fd, {"pid": pid, "base_uid": ids.base_uid, "id_count": ids.count, "ids": ids.how})
     os.close(ready_fd)
     if ids.lock is not None:
         ids.lock.set_inheritable(True)
     os.execv(plan["waiter"], [plan["waiter"], str(pid)])
 
 
-def _report(fd: int, facts: dict[str, object]) -> None:
+def report(fd: int, facts: dict[str, object]) -> None:
+    """Write one line for the runner."""
     os.write(fd, json.dumps(facts).encode() + b"\n")
 
 
@@ -65,9 +66,20 @@ def build(plan: SandboxPlan, ready_fd: int, token_fd: int) -> tuple[int, identit
     for name in ("upper", f"gen{plan['generation']}"):
         os.makedirs(name, mode=0o700, exist_ok=True)
     ids = identity.choose_range()
+    fds = open_descriptors(ready_fd, token_fd)
+    privileged = ids.how == "root"
+    if privileged:
+        kernel.unshare(kernel.CLONE_NEWNS)
+        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    trees = rootfs.clone_sources(plan, ids) if privileged else None
+    return _fork_world(plan, ids, trees, fds), ids
+
+
+def open_descriptors(ready_fd: int, token_fd: int) -> inside.WorldFds:
+    """Read the token and open what crosses into the world; sockets and logs lie in the working directory."""
     token = os.read(token_fd, 256)
     os.close(token_fd)
-    fds = inside.WorldFds(
+    return inside.WorldFds(
         ready=ready_fd,
         guest=_listen(GUEST_SOCKET),
         guest_token=_filled_pipe(token),
@@ -75,12 +87,6 @@ def build(plan: SandboxPlan, ready_fd: int, token_fd: int) -> tuple[int, identit
         desktop_token=_filled_pipe(token),
         logs={name: _open_log(name) for name in inside.LOGS},
     )
-    privileged = ids.how == "root"
-    if privileged:
-        kernel.unshare(kernel.CLONE_NEWNS)
-        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    trees = rootfs.clone_sources(plan, ids) if privileged else None
-    return _fork_world(plan, ids, trees, fds), ids
 
 
 def _fork_world(plan: SandboxPlan, ids: identity.IdRange, trees: rootfs.Trees | None, fds: inside.WorldFds) -> int:
@@ -116,7 +122,7 @@ def _stay_within_pipe(fd: int, work: Callable[[], None]) -> None:
     try:
         work()
     except BaseException as error:  # noqa: BLE001 - the boundary of a forked child: its only way out is this pipe
-        _report(fd, {"error": f"{error}", "fix": getattr(error, "fix", "")})
+        report(fd, {"error": f"{error}", "fix": getattr(error, "fix", "")})
     os._exit(0)
 
 
@@ -151,7 +157,7 @@ def _build_outer(
     if os.read(ok_r, 1) == b"1":
         identity.write_identity_maps("/proc/1", ids.count)  # its root is ours by now, so is its /proc
         os.write(go_w, b"1")
-        _report(done_w, {"pid": pid})
+        report(done_w, {"pid": pid})
 
 
 def _listen(name: str) -> int:

@@ -84,3 +84,15 @@ class SandboxPlan(TypedDict):
     waiter: str
     env: dict[str, str]
     session: SessionPlan | None
+
+
+class DirectPlan(TypedDict):
+    """What the launcher of a world without a sandbox needs."""
+
+    world_dir: str
+    cgroups: list[str]
+    guest_program: str
+    guest_argv: list[str]
+    waiter: str
+    env: dict[str, str]
+    session: SessionPlan

@@ -69,15 +69,20 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
 
 def _start_server(plan: SessionPlan, log_fd: int, until: float) -> tuple[int, int]:
     """Start the X server; return its pid and the number of its display, which it may choose itself."""
-    if plan["display"]:
+    if plan["display"] >= 0:
         return _spawn(plan["server_argv"], plan, log_fd), plan["display"]
     number_r, number_w = os.pipe()
     argv = [str(number_w) if word == "@display" else word for word in plan["server_argv"]]
     pid = _spawn(argv, plan, log_fd, keep=(number_w,))
     os.close(number_w)
+    number = b""
     try:
-        left = max(0.0, until - time.monotonic())
-        number = os.read(number_r, 16) if select.select([number_r], [], [], left)[0] else b""
+        while not number.endswith(b"\n"):  # it comes in two pieces, and a server that cannot write it ends
+            left = max(0.0, until - time.monotonic())
+            piece = os.read(number_r, 16) if select.select([number_r], [], [], left)[0] else b""
+            if not piece:
+                break
+            number += piece
     finally:
         os.close(number_r)
     if not number.strip().isdigit():
