@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -68,7 +67,6 @@ def request_template(options: dict[str, Any]) -> EpisodeRequest:
             "--remote-url needs the remote stack, which this version does not have yet; leave it out to play here",
             detail={"feature": "remote_url", "fix": "leave --remote-url out"},
         )
-    let_locators_find_the_working_folder()
     resolve_agent(options["agent"])  # an unknown agent is the caller's mistake, not a broken episode
     arguments = parse_agent_args(options["agent_args"])
     model = options["model"]
@@ -112,10 +110,3 @@ def parse_agent_args(pairs: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             arguments[key.strip()] = text
     return arguments
-
-
-def let_locators_find_the_working_folder() -> None:
-    """Let ``my_agent:MyAgent`` in the working folder be imported; last in line, so that it shadows nothing."""
-    here = os.getcwd()  # noqa: PTH109
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)

@@ -48,6 +48,17 @@ def cli() -> None:
 
     Start with `gym-anything doctor`, then `gym-anything list` and `gym-anything run`.
     """
+    _let_locators_find_the_working_folder()
+
+
+def _let_locators_find_the_working_folder() -> None:
+    """Let ``my_agent:MyAgent`` in the working folder be imported; last in line, so that it shadows nothing."""
+    try:
+        here = os.getcwd()  # noqa: PTH109 - sys.path holds text
+    except OSError:
+        return  # the working folder was deleted
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
