@@ -32,6 +32,18 @@ _FIRST_OWN_GID = 900
 
 
 @dataclass(frozen=True)
+class People:
+    """Whom the commands of a world run as: the administrator, the desktop's user (names or ``uid:gid``), his home."""
+
+    admin: str
+    desktop: str
+    home: str
+
+
+SANDBOX_PEOPLE = People("root", DESKTOP_USER, f"/home/{DESKTOP_USER}")
+
+
+@dataclass(frozen=True)
 class Account:
     """One account with its numbers decided."""
 

@@ -11,9 +11,10 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.supervised_process import StopPlan
 from gym_anything.errors import GymAnythingError, UnsupportedFeature, WorldStartFailed
 from gym_anything.runtime.runners.local import direct, network, vnc
+from gym_anything.runtime.runners.local.accounts import People
 from gym_anything.runtime.runners.local.command import VNC_SOCKET, HostView, WorldPlace, sandbox_plan
 from gym_anything.runtime.runners.local.control_groups import Limits
-from gym_anything.runtime.runners.local.launch import DIRECT, SANDBOX, LocalWorld, People
+from gym_anything.runtime.runners.local.launch import DIRECT, SANDBOX, LocalWorld
 from gym_anything.runtime.runners.local.mounts import MountSet, copy_shared_in
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import LayerPlan

@@ -7,7 +7,6 @@ import secrets
 import socket
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from gym_anything._util.supervisor import Supervisor
 from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
-from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
+from gym_anything.runtime.runners.local.accounts import SANDBOX_PEOPLE
 from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
 from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.runtime.runners.local.reports import ReportLine
@@ -35,18 +34,6 @@ _READY_FD, _TOKEN_FD = 3, 4
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _LOG_LINES = 15
 _STOP_S = 10.0
-
-
-@dataclass(frozen=True)
-class People:
-    """Whom the commands of a world run as: the administrator, the desktop's user (names or ``uid:gid``), his home."""
-
-    admin: str
-    desktop: str
-    home: str
-
-
-SANDBOX_PEOPLE = People("root", DESKTOP_USER, f"/home/{DESKTOP_USER}")
 
 
 class LocalWorld:
