@@ -51,7 +51,8 @@ def bring_up(session: Session, episode: Episode, plan: CachePlan) -> dict[str, A
     """Start or restore the world, set it up, and return the first observation.
 
     A checkpoint of a level is taken after that stage and skips what came before; the reset script and ``hooks.reset``
-    always run. After a failed stage no checkpoint is made.
+    always run, and once more after a ``post_task`` checkpoint was made: first and restored runs agree. After a failed
+    stage no checkpoint is made.
     Raises: whatever the world raises; the caller stops it.
     """
     level = _start(session, episode, plan)
@@ -64,7 +65,9 @@ def bring_up(session: Session, episode: Episode, plan: CachePlan) -> dict[str, A
         run_hook(session, episode, "post_start", hooks.post_start)
         _checkpoint(session, episode, plan, "post_start", level)
     set_up_task(session, episode, is_restored=level == "post_task")
-    _checkpoint(session, episode, plan, "post_task", level)
+    if _checkpoint(session, episode, plan, "post_task", level):
+        # The world has begun anew, as later ones will that start from it: what runs in every episode runs here, too.
+        set_up_task(session, episode, is_restored=True)
     observation = observe(session, episode, is_step=False)
     episode.began_at = time.monotonic()
     return observation
@@ -97,16 +100,20 @@ def _start(session: Session, episode: Episode, plan: CachePlan) -> str | None:
     return level
 
 
-def _checkpoint(session: Session, episode: Episode, plan: CachePlan, stage: str, restored: str | None) -> None:
-    """Make the asked checkpoint after its own stage, unless the world came from it or its set-up failed."""
+def _checkpoint(session: Session, episode: Episode, plan: CachePlan, stage: str, restored: str | None) -> bool:
+    """Make the asked checkpoint after its own stage, unless the world came from it or its set-up failed.
+
+    Returns: whether it was tried; the world may then have begun anew.
+    """
     if plan.level != stage or restored == stage:
-        return
+        return False
     if episode.failed_setup:
         session.warn(f"no {stage} checkpoint was made: {episode.failed_setup[0].stage} failed")
-        return
+        return False
     began = time.monotonic()
     cache_plan.save(session, plan, stage)
     episode.add_time("checkpoint_s", time.monotonic() - began)
+    return True
 
 
 def _play_init_input(session: Session, items: Any) -> None:
