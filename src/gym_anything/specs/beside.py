@@ -123,9 +123,14 @@ def _missing_scripts(file: str, key: str, command: str | None, spec: EnvSpec, ro
         if not word.lower().endswith(_SCRIPT_SUFFIXES) or not is_absolute_guest_path(word):
             continue
         place = _host_place(word, spec, root)
-        if place is not None and not exists(place):
+        if place is not None and not exists(place) and not _matches_some(place):
             found.append(Missing(file, key, "script", word))
     return list(dict.fromkeys(found))
+
+
+def _matches_some(place: Path) -> bool:
+    """Tell whether a file-name pattern (``scripts/*.sh``) has a file that it stands for."""
+    return any(sign in place.name for sign in "*?[") and exists(place.parent) and any(place.parent.glob(place.name))
 
 
 def _host_place(guest_path: str, spec: EnvSpec, root: Path) -> Path | None:

@@ -56,6 +56,9 @@ def test_what_is_there_is_not_missing(tmp_path: Path) -> None:
     (tmp_path / "scripts" / "a.sh").write_text("")
     (tmp_path / "tasks").mkdir()
     assert missing_env(tmp_path, mounts=MOUNTS, hooks={"pre_start": "sh /workspace/scripts/a.sh --flag"}) == []
+    assert missing_env(tmp_path, mounts=MOUNTS, hooks={"pre_start": "cp /workspace/scripts/*.sh /opt"}) == []
+    ((_, _, path),) = missing_env(tmp_path, mounts=MOUNTS, hooks={"pre_start": "cp /workspace/scripts/b*.sh /opt"})
+    assert path == "/workspace/scripts/b*.sh"
 
 
 @pytest.mark.parametrize(
