@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "gesture.h"
 #include "held.h"
 #include "op_reader.h"
@@ -9,6 +10,7 @@
 
 #define FIRST_BUTTON GD_BUTTON_LEFT
 #define LAST_BUTTON GD_BUTTON_RIGHT
+#define WM_LIMIT_NS (1000 * MS_NS)
 
 static const struct verdict done = {GD_ERROR_NONE, NULL};
 
@@ -104,7 +106,14 @@ static struct verdict check(struct input *input, struct op_reader reader, uint32
     return verdict;
 }
 
+static bool is_keys(const struct op *op) {
+    return op->code == GD_OP_TEXT || op->code == GD_OP_PRESS || op->code == GD_OP_KEYS_DOWN;
+}
+
 static enum input_result do_op(struct input *input, const struct op *op) {
+    struct drain_patience patience = input_patience(input, WM_LIMIT_NS);
+    if (is_keys(op) && !wm_turn_wait(&input->wm_turn, &patience))
+        return x_display_lost(&input->display) ? INPUT_LOST : INPUT_CUT;
     switch (op->code) {
     case GD_OP_MOVE: input_move(input, op->move.x, op->move.y); break;
     case GD_OP_CLICK: click(input, &op->click); break;

@@ -31,7 +31,7 @@ bool input_open(struct input *input, const char *display, const atomic_uint *scr
     }
     watch_keyboard(input);
     bool ready = spare_open(&input->spare, &input->display) && drain_open(&input->drain, &input->display) &&
-                 keyboard_begin(input);
+                 wm_turn_open(&input->wm_turn, &input->display) && keyboard_begin(input);
     if (!ready) snprintf(reason, (size_t)reason_size, "the keyboard map could not be read");
     return ready;
 }
@@ -53,6 +53,8 @@ static void take_event(struct input *input, const xcb_generic_event_t *event) {
         input->errors++;
     } else if (type == XCB_CLIENT_MESSAGE) {
         drain_take_message(&input->drain, (const xcb_client_message_event_t *)event);
+    } else if (type == XCB_PROPERTY_NOTIFY) {
+        wm_turn_take_property(&input->wm_turn, (const xcb_property_notify_event_t *)event);
     } else if (type == input->display.xkb_event) {
         bool ours = (int)(event->full_sequence - input->spare.written_from) >= 0 &&
                     (int)(event->full_sequence - input->spare.written_to) <= 0 && input->spare.written_to;
@@ -95,6 +97,7 @@ void input_key(struct input *input, uint8_t keycode, bool down) {
 }
 
 void input_button(struct input *input, uint8_t button, bool down) {
+    if (down) input->wm_turn.pressed = true;
     fake(input, down ? XCB_BUTTON_PRESS : XCB_BUTTON_RELEASE, button, 0, 0);
 }
 

@@ -8,6 +8,7 @@
 #include "drain.h"
 #include "keymap.h"
 #include "spare.h"
+#include "wm_turn.h"
 
 #define HELD_MAX 64
 
@@ -24,6 +25,7 @@ struct input {
     struct keymap keymap;
     struct spare_keys spare;
     struct drain drain;
+    struct wm_turn wm_turn;
     struct held held[HELD_MAX];
     int held_count;
     unsigned int errors; /* that the X server has reported */
