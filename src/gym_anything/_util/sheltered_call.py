@@ -46,6 +46,8 @@ def sheltered(act: Callable[[], T], *, give_up: Callable[[], object], name: str)
             give_up()
         raise
     finally:
+        if held.came:
+            call.forget()
         held.let_go()
     return call.result()
 
@@ -90,11 +92,20 @@ class _Call(Generic[T]):
         return self._thread.ident is not None
 
     def result(self) -> T:
-        """Return the answer or raise the error."""
+        """Return the answer or raise the error; once only."""
         self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return cast(T, self._answer)
+        answer, error = self._answer, self._error
+        self.forget()
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
+        return cast(T, answer)
+
+    def forget(self) -> None:
+        """Let go of what came out. An error holds the frames it went through, and with them what they had open."""
+        self._answer = self._error = None
 
     def _run(self) -> None:
         try:

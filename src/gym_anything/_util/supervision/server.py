@@ -49,16 +49,18 @@ class Server:
         for fd in (self._sock_fd, self._wake, *deaths):
             self._poll.register(fd, select.POLLIN)
 
-    def run(self) -> None:
-        """Serve until the end."""
+    def run(self) -> bool:
+        """Serve until the end; tell whether the owner asked for it."""
         while not self._ending or self._entries or self._sweeping:
             for fd, events in self._poll.poll(self._timeout_ms()):
                 self._on_ready(fd, events)
             self._escalate(time.monotonic())
             if self._sweeping and not self._entries:
                 self._sweeping = self._family.kill_strays()
-        if self._shutdown_request is not None:
+        if self._shutdown_request is not None and self._sock is not None:
             self._answer(self._shutdown_request, None)
+            return True
+        return False
 
     def _timeout_ms(self) -> float | None:
         if self._sweeping and not self._entries:

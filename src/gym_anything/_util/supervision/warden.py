@@ -22,6 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+ASKED = 0
+"""The supervisor's exit code when its owner asked for the end, and so lives."""
+OWNER_DYING_MS = 1500
 SUPERVISOR_LEFT_MS = 15_000
 """How long a supervisor may take to end everything after its owner has died, before the warden ends it."""
 
@@ -48,8 +51,8 @@ def main(owner: int, socket_fd: int, token: str, run_folder: str) -> NoReturn:
     if supervisor == 0:
         _supervise(warden, owner_pidfd, socket_fd, token, run_folder)
     os.close(socket_fd)
-    _guard(supervisor, owner_pidfd)
-    _remove_leftovers(owner_pidfd, run_folder)
+    asked = _guard(supervisor, owner_pidfd) == ASKED
+    _remove_leftovers(owner_pidfd, run_folder, 0 if asked else OWNER_DYING_MS)
     os._exit(0)
 
 
@@ -61,16 +64,18 @@ def _supervise(warden: int, owner_pidfd: int, socket_fd: int, token: str, run_fo
             kernel.adopt_orphans()
             sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, socket_fd)
             sock.setblocking(False)
-            Server(sock, [owner_pidfd, warden_pidfd], token.encode("ascii"), _raise_nofile()).run()
+            asked = Server(sock, [owner_pidfd, warden_pidfd], token.encode("ascii"), _raise_nofile()).run()
+            if asked:
+                os._exit(ASKED)
             if os.getppid() != warden:  # it was killed: its last duty is ours
-                _remove_leftovers(owner_pidfd, run_folder)
+                _remove_leftovers(owner_pidfd, run_folder, OWNER_DYING_MS)
     except BaseException:  # noqa: BLE001 - the boundary of the process: the trace goes to its log, the warden cleans up
         sys.excepthook(*sys.exc_info())
-        os._exit(1)
-    os._exit(0)
+    os._exit(1)
 
 
-def _guard(supervisor: int, owner_pidfd: int) -> None:
+def _guard(supervisor: int, owner_pidfd: int) -> int:
+    """Wait for the supervisor's end, clean up after it and return its exit code (negative: the signal)."""
     pidfd = os.pidfd_open(supervisor)
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -80,8 +85,9 @@ def _guard(supervisor: int, owner_pidfd: int) -> None:
         poll.unregister(owner_pidfd)
         if not poll.poll(SUPERVISOR_LEFT_MS):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    os.waitpid(supervisor, 0)
+    code = os.waitstatus_to_exitcode(os.waitpid(supervisor, 0)[1])
     _kill_all_adopted()
+    return code
 
 
 def _kill_all_adopted() -> None:
@@ -103,10 +109,11 @@ def _kill_all_adopted() -> None:
             pass  # nothing left to reap
 
 
-def _remove_leftovers(owner_pidfd: int, run_folder: str) -> None:
+def _remove_leftovers(owner_pidfd: int, run_folder: str, wait_ms: int) -> None:
+    """Do what a dead owner cannot. One that is dying closes its descriptors some time before it is dead."""
     poll = select.poll()
     poll.register(owner_pidfd, select.POLLIN)
-    if not poll.poll(0):
+    if not poll.poll(wait_ms):
         return  # the owner lives and does it itself
     from pathlib import Path  # slow to import, and not needed until now
 
