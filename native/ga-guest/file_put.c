@@ -47,6 +47,7 @@ static char *make_beside(const char *path, int *fd) {
     int folder = slash ? (int)(slash - path) + 1 : 0;
     for (unsigned turn = 0; turn < 100; turn++) {
         snprintf(name, size, "%.*s.ga-put-%d-%u", folder, path, getpid(), turn);
+        unfinished = name;
         *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (*fd >= 0 || errno != EEXIST) break;
     }
@@ -80,9 +81,8 @@ static _Noreturn void replace(const char *path, const struct ga_PUT *message, co
                               int status_fd) {
     uint64_t copied = 0;
     int fd = -1;
-    char *beside = make_beside(path, &fd);
-    unfinished = beside;
     signal(SIGTERM, clean_up);
+    char *beside = make_beside(path, &fd);
     if (fd < 0) file_failed(status_fd, errno, "cannot write", path);
     int error = copy_all(in_fd, fd, &copied);
     if (!error) error = give_away(fd, account, message->mode);

@@ -34,7 +34,7 @@ int listen_unix(const char *path, mode_t mode) {
     mode_t old = umask(0777 & ~mode);
     int error = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address);
     umask(old);
-    if (error || chmod(path, mode) || listen(fd, 64)) return complain(fd, "listen on", path);
+    if (error || chmod(path, mode) || listen(fd, SOMAXCONN)) return complain(fd, "listen on", path);
     return fd;
 }
 
@@ -66,7 +66,7 @@ int listen_tcp(const char *address) {
             fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
             setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
             const struct sockaddr *to = is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
-            error = fd < 0 || bind(fd, to, is_v4 ? sizeof v4 : sizeof v6) || listen(fd, 64) ? errno : 0;
+            error = fd < 0 || bind(fd, to, is_v4 ? sizeof v4 : sizeof v6) || listen(fd, SOMAXCONN) ? errno : 0;
         }
     }
     free(copy);

@@ -18,6 +18,7 @@
 #include "sudo_terminal.h"
 
 #define CHANNEL 1
+#define LOOK_AGAIN_MS 100
 
 /* One running sudo. */
 struct session {
@@ -154,8 +155,9 @@ static int follow(struct session *session) {
         fds[0] = (struct pollfd){session->socket, POLLIN, 0};
         fds[1] = (struct pollfd){session->signals, POLLIN, 0};
         int count = sudo_terminal_watch(&session->terminal, fds + 2);
-        /* Coming back to the foreground makes no event: look again now and then while in the background. */
-        int wait_ms = session->terminal.input >= 0 && count < 2 ? 200 : -1;
+        /* Neither coming back to the foreground nor a terminal opened again makes an event: look now and then. */
+        bool look = session->terminal.unused || (session->terminal.input >= 0 && count < 2);
+        int wait_ms = look ? LOOK_AGAIN_MS : -1;
         if (poll(fds, 2 + (nfds_t)count, wait_ms) < 0) continue;
         sudo_terminal_pass(&session->terminal, fds + 2, count);
         if (fds[1].revents) pass_signal(session);

@@ -79,17 +79,19 @@ void sudo_terminal_resize(struct sudo_terminal *terminal) {
 int sudo_terminal_watch(const struct sudo_terminal *terminal, struct pollfd *fds) {
     int count = 0;
     if (terminal->master < 0) return 0;
-    fds[count++] = (struct pollfd){terminal->master, (short)(POLLIN | (terminal->typed.size ? POLLOUT : 0)), 0};
+    /* A master that nobody has open on the other side would make poll return for ever: -1 is skipped by it. */
+    short events = (short)(POLLIN | (terminal->typed.size ? POLLOUT : 0));
+    fds[count++] = (struct pollfd){terminal->unused ? -1 : terminal->master, events, 0};
     bool reads = terminal->input >= 0 && terminal->typed.size < MOST_TYPED && in_foreground(terminal->input);
     if (reads) fds[count++] = (struct pollfd){terminal->input, POLLIN, 0};
     return count;
 }
 
-/* False at the end of the command's terminal, or when nothing more is there now. */
+/* False when nothing more is there now. */
 static bool pass_output(struct sudo_terminal *terminal) {
     uint8_t chunk[16384];
     ssize_t size = read(terminal->master, chunk, sizeof chunk);
-    if (size < 0 && errno == EIO) fd_close(&terminal->master);
+    terminal->unused = size < 0 && errno == EIO;
     if (size <= 0) return false;
     int out = terminal->output >= 0 ? terminal->output : terminal->input;
     return fd_write_all(out, chunk, (size_t)size);
@@ -106,8 +108,8 @@ void sudo_terminal_pass(struct sudo_terminal *terminal, const struct pollfd *fds
         if (size > 0) terminal->typed.size += (size_t)size;
         if (size == 0) terminal->input = -1;
     }
-    if (count > 0 && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) pass_output(terminal);
-    if (terminal->master >= 0 && terminal->typed.size) pass_typed(terminal);
+    if (count > 0 && (terminal->unused || (fds[0].revents & (POLLIN | POLLHUP | POLLERR)))) pass_output(terminal);
+    if (terminal->master >= 0 && terminal->typed.size && !terminal->unused) pass_typed(terminal);
 }
 
 void sudo_terminal_close(struct sudo_terminal *terminal) {

@@ -14,6 +14,7 @@ struct sudo_terminal {
     int master;     /* -1 when none of our descriptors is a terminal */
     int input;      /* our terminal to read from, -1 when standard input is none */
     int output;     /* our terminal to write to, -1 when neither standard output nor error is one */
+    bool unused;    /* the command has it closed for now; we must not, or it would be hung up on */
     bool raw;       /* our terminal is in raw mode and must be restored */
     struct termios saved;
     struct buffer typed; /* on its way to the command */

@@ -10,6 +10,7 @@ from typing import Self
 
 from gym_anything._util.clock import GuestClock
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.waiting import wait_until
 from gym_anything.errors import GuestFileNotFound, Unreachable
 from gym_anything.runtime.guest import commands, files, trees, wire
 from gym_anything.runtime.guest.commands import GuestJob, OutputCallback
@@ -27,17 +28,35 @@ DEFAULT_MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 def _connected(address: Address, deadline: Deadline) -> socket.socket:
     if isinstance(address, socket.socket):
         return address
-    by_path = isinstance(address, str | Path)
-    sock = socket.socket(socket.AF_UNIX if by_path else socket.AF_INET)
+    timeout_s = max(0.001, min(deadline.remaining(), 3600.0))
     try:
-        sock.settimeout(max(0.001, min(deadline.remaining(), 3600.0)))
-        sock.connect(str(address) if isinstance(address, str | Path) else address)
-        if not by_path:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    except OSError as error:
-        sock.close()
+        if isinstance(address, str | Path):
+            return _connected_path(str(address), timeout_s, deadline)
+        sock = socket.create_connection(address, timeout_s)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sock
+    except OSError as error:  # DeadlineExceeded is one, too
         raise Unreachable(f"cannot connect to the guest at {address}: {error}") from error
+
+
+def _connected_path(path: str, timeout_s: float, deadline: Deadline) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX)
+    sock.settimeout(timeout_s)
+    try:
+        wait_until(lambda: _connect_once(sock, path), deadline=deadline, awaited="a place in the listener's queue")
+    except BaseException:  # also Ctrl-C: the socket is ours already
+        sock.close()
+        raise
     return sock
+
+
+def _connect_once(sock: socket.socket, path: str) -> bool:
+    """Try once; False while the listener's queue is full, which a Unix socket with a time-out does not wait for."""
+    try:
+        sock.connect(path)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class GuestChannel:
