@@ -49,10 +49,14 @@ class ResultsFolder:
     root: Path
     exp: str
 
+    @property
+    def exp_dir(self) -> Path:
+        """The folder of the experiment, absolute."""
+        return (self.root / folder_name(self.exp)).absolute()
+
     def task_dir(self, request: EpisodeRequest) -> Path:
         """Return the folder of a task's runs."""
-        parts = (self.exp, request.model, request.env, request.task)
-        return self.root.joinpath(*map(folder_name, parts))
+        return self.exp_dir.joinpath(*map(folder_name, (request.model, request.env, request.task)))
 
     def new_run_dir(self, request: EpisodeRequest) -> Path:
         """Make and return a new run's folder, empty and nobody else's."""
@@ -68,7 +72,7 @@ class ResultsFolder:
                     path.mkdir()
                 except FileExistsError:
                     continue  # somebody else was quicker
-                return path.absolute()
+                return path
         except OSError as error:
             raise BenchmarkError(f"no run folder can be made in {parent}: {error.strerror}") from error
 
@@ -86,7 +90,7 @@ class ResultsFolder:
 
     def all_runs(self) -> list[FinishedRun]:
         """Return every finished run of the experiment."""
-        return list(finished_runs(self.root / folder_name(self.exp), "*/*/*/run_*"))
+        return list(finished_runs(self.exp_dir, "*/*/*/run_*"))
 
 
 def finish_run(run_dir: Path, record: EpisodeRecord) -> Path:

@@ -59,7 +59,7 @@ def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, job
         return
     report, interrupted = _play(plan, results, jobs, quiet=as_json)
     if as_json:
-        place = {"benchmark": found.name, "exp": results.exp, "results_dir": str(results.root.absolute())}
+        place = {"benchmark": found.name, "exp": results.exp, "results_dir": str(results.exp_dir)}
         print_json({**place, **report.as_dict()})
     else:
         _print_report(report, results)
@@ -147,4 +147,4 @@ def _print_report(report: Report, results: ResultsFolder) -> None:
     for kind, lines in (("problem", report.problems), ("remark", report.remarks)):
         for line in lines:
             console.print(Text(f"{kind}: {line}"), soft_wrap=True)
-    console.print(Text(f"results: {results.root.absolute() / results.exp}"), soft_wrap=True)
+    console.print(Text(f"results: {results.exp_dir}"), soft_wrap=True)

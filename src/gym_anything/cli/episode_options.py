@@ -55,19 +55,22 @@ def episode_options(command: Command) -> Command:
 def request_template(options: dict[str, Any]) -> EpisodeRequest:
     """Return a request with everything the shared options say; the caller fills in the task.
 
-    Raises: UnsupportedFeature for ``--remote-url``, PluginError kinds for an agent that does not exist, SpecError kinds
-        for a bad agent argument.
+    Raises: UnsupportedFeature for ``--remote-url``, PluginError kinds for an agent or runner that does not exist,
+        click.BadParameter for a bad agent argument.
     """
     from gym_anything.agents.registry import resolve_agent
     from gym_anything.benchmark.episode_request import EpisodeRequest
     from gym_anything.errors import UnsupportedFeature
+    from gym_anything.runtime.runners.registry import resolve_runner
 
     if options["remote_url"]:
         raise UnsupportedFeature(
             "--remote-url needs the remote stack, which this version does not have yet; leave it out to play here",
             detail={"feature": "remote_url", "fix": "leave --remote-url out"},
         )
-    resolve_agent(options["agent"])  # an unknown agent is the caller's mistake, not a broken episode
+    resolve_agent(options["agent"])  # what does not exist is the caller's mistake, not a broken episode
+    if options["runner"]:
+        resolve_runner(options["runner"])
     arguments = parse_agent_args(options["agent_args"])
     model = options["model"]
     if model is not None:

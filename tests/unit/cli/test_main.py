@@ -122,7 +122,10 @@ def test_the_model_names_the_results_folder_and_reaches_the_agent() -> None:
     assert (request.model, request.agent_args) == ("m-2", {"model": "m-2"})
 
 
-@pytest.mark.parametrize(("change", "says"), [({"remote_url": "http://x"}, "remote"), ({"agent": "nosuch"}, "nosuch")])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"remote_url": "http://x"}, "remote"), ({"agent": "nosuch"}, "nosuch"), ({"runner": "lcoal"}, "local")],
+)
 def test_what_cannot_be_is_refused_before_anything_starts(change: dict[str, Any], says: str) -> None:
     with pytest.raises(GymAnythingError, match=says) as caught:
         request_template(options(**change))
