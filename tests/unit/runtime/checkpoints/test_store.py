@@ -24,7 +24,9 @@ def store(tmp_path: Path) -> CheckpointStore:
 def make(store: CheckpointStore, key: str, *, parents: tuple[str, ...] = (), text: str = "content") -> Checkpoint:
     with store.creating(key, Deadline.after(10)) as existing:
         assert existing is None
-        return store.publish(key, {"parents": list(parents)}, lambda folder: (folder / "data").write_text(text) and None)
+        return store.publish(
+            key, {"parents": list(parents)}, lambda folder: (folder / "data").write_text(text) and None
+        )
 
 
 def test_what_was_published_is_found_whole(store: CheckpointStore) -> None:
@@ -153,9 +155,10 @@ def test_the_second_creator_waits_and_finds_what_the_first_made(store: Checkpoin
 
 
 def test_a_creator_that_never_ends_is_named_after_the_deadline(store: CheckpointStore) -> None:
-    with store.creating("k1", Deadline.after(10)):
-        with pytest.raises(CheckpointLocked, match="still making"), store.creating("k1", Deadline.after(0.05)):
-            pytest.fail("two creators at once")
+    first = store.creating("k1", Deadline.after(10))
+    second = store.creating("k1", Deadline.after(0.05))
+    with first, pytest.raises(CheckpointLocked, match="still making"), second:
+        pytest.fail("two creators at once")
 
 
 def _count_creations(root: str, start: multiprocessing.synchronize.Event, made: multiprocessing.Queue[int]) -> None:
