@@ -46,9 +46,11 @@ def sheltered(act: Callable[[], T], *, give_up: Callable[[], object], name: str)
             give_up()
         raise
     finally:
-        if held.came:
+        try:
+            held.let_go()
+        except BaseException:
             call.forget()
-        held.let_go()
+            raise
     return call.result()
 
 
