@@ -10,6 +10,7 @@
 
 #define BLIND_NS (30 * MS_NS)      /* what an application gets that tells us nothing */
 #define IDLE_LIMIT_NS (1000 * MS_NS) /* a busy program is never seen at rest: it has had its time then, if it has read all */
+#define SERVER_TURNS 3
 #define LOOK_NS (MS_NS / 2)
 
 static xcb_atom_t atom(xcb_connection_t *c, const char *name) {
@@ -102,11 +103,19 @@ static void wait_for_events(struct drain *drain, uint64_t ns) {
     ppoll(&polled, 1, &span, NULL);
 }
 
+/* A program that waits for the X server's answer looks idle too: when the server has had its turn, it must still be. */
+static enum idle_state look_twice(struct drain *drain, struct idle_probe *probe) {
+    enum idle_state state = idle_look(probe);
+    if (state != IDLE_REACHED) return state;
+    for (int i = 0; i < SERVER_TURNS; i++) x_display_sync(drain->display);
+    return idle_look(probe);
+}
+
 /* One more look at the oldest mark; `probe` watches its process where there is no ping. */
 static void look_at_oldest(struct drain *drain, struct idle_probe *probe, bool probing) {
     struct drain_mark *mark = &drain->marks[0];
     uint64_t waited = clock_ns() - mark->set_ns;
-    enum idle_state state = probing ? idle_look(probe) : IDLE_UNREAD;
+    enum idle_state state = probing ? look_twice(drain, probe) : IDLE_UNREAD;
     if (state == IDLE_REACHED || (state == IDLE_RUNNING && waited >= IDLE_LIMIT_NS)) mark->past = true;
     if (mark->target.pid && !probing && waited >= BLIND_NS) mark->past = true;
     /* Asked seldom: a window that went away takes its answer with it. */

@@ -19,7 +19,9 @@ static bool read_map(struct input *input) {
 static bool grab_map(struct input *input) {
     xcb_grab_server(input->display.connection);
     if (!x_display_sync(&input->display) || !input_read_events(input)) return false;
-    return input->keymap.known || read_map(input);
+    if (!input->keymap.known) return read_map(input);
+    spare_leave_out_grabbed(&input->spare, &input->display);
+    return true;
 }
 
 static void release_map(struct input *input) {
@@ -84,16 +86,17 @@ int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, enum 
         *result = INPUT_UNSUPPORTED;
         return 0;
     }
-    while (spare_ready(&input->spare, input->drain.past) == 0) {
-        if (drain_wait(&input->drain, spare_oldest_epoch(&input->spare), &patience)) continue;
+    /* Every change of the map costs every application a new look at it, so rather wait for many keys than lend few. */
+    bool drained = spare_ready(&input->spare, input->drain.past) >= count ||
+                   drain_wait(&input->drain, input->drain.epoch, &patience);
+    if (!drained) {
         *result = input_go_on(input) ? INPUT_STUCK : INPUT_CUT;
         return 0;
     }
-    int ready = spare_ready(&input->spare, input->drain.past);
-    int lent = count <= ready ? count : (ready + 1) / 2; /* half now: the others drain meanwhile */
+    int lent = 0;
     if (grab_map(input)) {
-        ready = spare_ready(&input->spare, input->drain.past); /* somebody may have changed the map */
-        if (lent > ready) lent = ready;
+        int ready = spare_ready(&input->spare, input->drain.past);
+        lent = count < ready ? count : ready;
         spare_lend(&input->spare, &input->keymap, &input->display, keysyms, lent, input->drain.past);
     }
     release_map(input);

@@ -12,7 +12,7 @@
 #define VENDOR_MAX 128
 
 bool opening_read_token(struct opening *opening, int fd) {
-    uint8_t data[GD_MAX_TOKEN_SIZE + 2];
+    uint8_t data[GD_MAX_TOKEN_SIZE + 1];
     size_t size = 0;
     ssize_t got;
     do {
@@ -20,7 +20,6 @@ bool opening_read_token(struct opening *opening, int fd) {
         if (got > 0) size += (size_t)got;
     } while (size < sizeof data && (got > 0 || (got < 0 && errno == EINTR)));
     close(fd);
-    if (size && data[size - 1] == '\n') size--;
     bool fits = got >= 0 && size >= GD_MIN_TOKEN_SIZE && size <= GD_MAX_TOKEN_SIZE;
     if (fits) {
         memcpy(opening->token, data, size);

@@ -38,7 +38,7 @@ static bool is_unused(const struct keymap *keymap, int code) {
 }
 
 /* Window managers grab keys of media keyboards; such a key would never reach the application. */
-static void leave_out_grabbed(struct spare_keys *spare, struct x_display *display) {
+void spare_leave_out_grabbed(struct spare_keys *spare, struct x_display *display) {
     xcb_connection_t *c = display->connection;
     xcb_void_cookie_t tried[SPARE_MAX];
     int kept = 0;
@@ -51,6 +51,7 @@ static void leave_out_grabbed(struct spare_keys *spare, struct x_display *displa
     for (int i = 0; i < spare->count; i++) {
         xcb_generic_error_t *error = xcb_request_check(c, tried[i]);
         bool lent = spare->keys[i].keysym != NO_KEYSYM;
+        spare->is_spare[spare->keys[i].keycode] = !error || lent;
         if (!error || lent) spare->keys[kept++] = spare->keys[i];
         free(error);
     }
@@ -73,6 +74,7 @@ bool spare_open(struct spare_keys *spare, struct x_display *display) {
 void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct x_display *display) {
     struct spare_keys before = *spare;
     spare->count = 0;
+    memset(spare->is_spare, 0, sizeof spare->is_spare);
     for (int code = keymap->lowest; code <= keymap->highest && spare->count < SPARE_MAX; code++) {
         const struct spare_key *old = NULL;
         for (int i = 0; i < before.count; i++)
@@ -83,10 +85,8 @@ void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct 
         else if (is_unused(keymap, code) && !is_never(code) && code > keymap->lowest)
             spare->keys[spare->count++] = (struct spare_key){.keycode = (uint8_t)code, .original = keymap->keys[code]};
     }
-    leave_out_grabbed(spare, display);
+    spare_leave_out_grabbed(spare, display);
     qsort(spare->keys, (size_t)spare->count, sizeof *spare->keys, by_emptiness);
-    memset(spare->is_spare, 0, sizeof spare->is_spare);
-    for (int i = 0; i < spare->count; i++) spare->is_spare[spare->keys[i].keycode] = true;
 }
 
 struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym) {
@@ -120,13 +120,6 @@ bool spare_any_reserved(const struct spare_keys *spare) {
     for (int i = 0; i < spare->count; i++)
         if (spare->keys[i].epoch == RESERVED) return true;
     return false;
-}
-
-uint64_t spare_oldest_epoch(const struct spare_keys *spare) {
-    uint64_t oldest = RESERVED;
-    for (int i = 0; i < spare->count; i++)
-        if (!spare->keys[i].held && spare->keys[i].epoch < oldest) oldest = spare->keys[i].epoch;
-    return oldest;
 }
 
 /* The usual place of a key if it is free, else the key unused for longest; an empty one first. */

@@ -33,11 +33,12 @@ bool spare_recover(struct spare_keys *spare, struct keymap *keymap, struct x_dis
 /* Looks for spare keys in a map that was just read; keeps those that still hold what we lent them. */
 void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct x_display *display);
 
+/* Leaves out keys that somebody has grabbed since they were chosen. */
+void spare_leave_out_grabbed(struct spare_keys *spare, struct x_display *display);
+
 struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym);
 /* How many keys can take another meaning when marks up to `past` are past. */
 int spare_ready(const struct spare_keys *spare, uint64_t past);
-/* The mark that must be past before one more key can be taken; RESERVED when no mark helps. */
-uint64_t spare_oldest_epoch(const struct spare_keys *spare);
 /* The mark behind all uses since the last one. */
 void spare_mark(struct spare_keys *spare, uint64_t epoch);
 bool spare_any_reserved(const struct spare_keys *spare);

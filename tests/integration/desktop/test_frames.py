@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -163,7 +164,7 @@ def test_a_change_of_resolution_is_followed(start_screen: StartScreen) -> None:
 
 def test_a_desktop_that_nobody_asks_gives_its_memory_back(client: DesktopClient, screen: Screen) -> None:
     def resident_mib() -> float:
-        lines = open(f"/proc/{screen.service.pid}/smaps_rollup").read().splitlines()
+        lines = Path(f"/proc/{screen.service.pid}/smaps_rollup").read_text().splitlines()
         return int(next(line.split()[1] for line in lines if line.startswith("Pss:"))) / 1024
 
     before = client.frame().array.copy()

@@ -8,6 +8,7 @@
  *     flip TIMES MICROSECONDS fill the whole window TIMES times, each with another grey, so long apart
  *     move X Y W H            move and resize the window
  *     keyboard                take the keyboard focus
+ *     grab CODE               grab a key, as window managers do
  * Events on stdout: "button press|release N X Y STATE TIME", "motion X Y", "key press|release CODE STATE".
  */
 #include <poll.h>
@@ -52,6 +53,14 @@ static void handle(xcb_generic_event_t *event) {
     }
 }
 
+static void handle_all(void) {
+    xcb_generic_event_t *event;
+    while ((event = xcb_poll_for_event(c))) {
+        handle(event);
+        free(event);
+    }
+}
+
 static void flip(int times, long microseconds) {
     const struct timespec span = {microseconds / 1000000, microseconds % 1000000 * 1000};
     for (int i = 0; i < times; i++) {
@@ -74,8 +83,12 @@ static void command(const char *line) {
         xcb_configure_window(c, window, 15, values);
         width = w, height = h;
     }
+    if (sscanf(line, "grab %d", &x) == 1)
+        xcb_grab_key(c, 0, xcb_setup_roots_iterator(xcb_get_setup(c)).data->root, XCB_MOD_MASK_ANY, (xcb_keycode_t)x,
+                     XCB_GRAB_MODE_ASYNC, XCB_GRAB_MODE_ASYNC);
     if (strncmp(line, "keyboard", 8) == 0) xcb_set_input_focus(c, XCB_INPUT_FOCUS_PARENT, window, XCB_CURRENT_TIME);
     sync_server();
+    handle_all(); /* what happened before is said before */
     printf("done\n");
 }
 
@@ -102,8 +115,7 @@ int main(int argc, char **argv) {
     printf("ready\n");
     struct pollfd polled[] = {{.fd = xcb_get_file_descriptor(c), .events = POLLIN}, {.fd = 0, .events = POLLIN}};
     for (;;) {
-        xcb_generic_event_t *event;
-        while ((event = xcb_poll_for_event(c))) handle(event), free(event);
+        handle_all();
         if (xcb_connection_has_error(c)) return 1;
         poll(polled, 2, -1);
         if (!polled[1].revents) continue;

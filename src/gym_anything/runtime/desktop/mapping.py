@@ -16,6 +16,8 @@ from gym_anything.runtime.desktop.wire import CONSTANTS, FIELDS
 
 _LEASE_PAGE = 4096
 _READ_TRIES = 1000
+# A watch is needed as long as its view lives, which can be longer than anybody else knows the mapping.
+_watches: dict[tuple[int, int], weakref.ref[RgbArray]] = {}
 
 
 class FrameMapping:
@@ -39,7 +41,6 @@ class FrameMapping:
         self._newest_at = FIELDS["MAPPING"].size - 8
         self._shape = (self.height, self.width, 3)
         self._free = deque(range(CONSTANTS["LEASES"]))
-        self._watches: dict[int, weakref.ref[RgbArray]] = {}
         self._owner_pid = os.getpid()
 
     def array(self, slot: int, *, keep: bool) -> RgbArray:
@@ -51,7 +52,7 @@ class FrameMapping:
             return view.copy()
         lease = self._free.popleft()
         self._leases[lease] = slot + 1
-        self._watches[lease] = weakref.ref(view, partial(self._give_back, lease))
+        _watches[id(self), lease] = weakref.ref(view, partial(self._give_back, lease))
         return view
 
     def kept_slots(self) -> set[int]:
@@ -85,5 +86,5 @@ class FrameMapping:
         if os.getpid() != self._owner_pid:
             return
         self._leases[lease] = 0
-        self._watches.pop(lease, None)
+        _watches.pop((id(self), lease), None)
         self._free.append(lease)
