@@ -40,7 +40,15 @@ def compile_program(root: Path, name: str, digest: str, out: Path) -> None:
     if missing:
         raise _failure(root, name, f"{' and '.join(missing)} not found")
     with tempfile.TemporaryDirectory(prefix="ga-build-") as scratch:
-        command = ["make", "-C", str(root), f"BUILD={scratch}", f"DIGEST={digest[:16]}", name]
+        command = [
+            "make",
+            f"-j{os.cpu_count() or 1}",
+            "-C",
+            str(root),
+            f"BUILD={scratch}",
+            f"DIGEST={digest[:16]}",
+            name,
+        ]
         environment = {
             key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "BUILD")
         }
