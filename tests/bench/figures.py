@@ -17,11 +17,13 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent
+OWN_FOLDERS = {"flat", "local_start", "step", "worlds_at_once"}
 RECORDS = ROOT / "docs" / "reference" / "figures"
 
 
@@ -60,7 +62,15 @@ def commit() -> str:
 def measure(name: str) -> dict[str, Any]:
     """Run one figure script to its end and return its record."""
     command = [sys.executable, "-m", f"tests.bench.figure_{name}"]
-    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    with tempfile.TemporaryDirectory(prefix="ga-fig-") as scratch:  # of its own: nothing else counts as a leak
+        own = {
+            "GYM_ANYTHING_STATE_DIR": f"{scratch}/s",
+            "TMPDIR": f"{scratch}/t",
+            "GYM_ANYTHING_LOCAL_CHECKPOINT_DIR": f"{scratch}/c",
+        }
+        Path(own["TMPDIR"]).mkdir()
+        environment = {**os.environ, **(own if name in OWN_FOLDERS else {})}
+        result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
     if result.returncode != 0:
         raise SystemExit(f"figure {name!r} failed with exit code {result.returncode}")
     answer = json.loads(result.stdout.strip().splitlines()[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gym_anything._util import proc
+from gym_anything._util import labels, proc
 
 
 def desktop_env(artifacts: Path) -> dict[str, Any]:
@@ -19,7 +19,13 @@ def desktop_env(artifacts: Path) -> dict[str, Any]:
     }
 
 
+def world_pids(env: Any) -> set[int]:
+    """Return every process of a world: those that carry its label, and all that they started."""
+    world = env.runner.get_runtime_info().instance_name
+    labelled = [pid for pid in proc.pids() if f"/{world}/" in proc.environ(pid).get(labels.ENV_NAME, "")]
+    return {*labelled, *(below for pid in labelled for below in proc.descendants(pid))}
+
+
 def idle_pss_mib(env: Any) -> float:
     """Return the proportional set size of every process of a world, in MiB."""
-    init = int(env.runner.get_runtime_info()["init_pid"])
-    return sum(proc.pss_kib(pid) for pid in [init, *proc.descendants(init)]) / 1024
+    return sum(proc.pss_kib(pid) for pid in world_pids(env)) / 1024
