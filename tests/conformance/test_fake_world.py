@@ -20,7 +20,14 @@ SPEC = {
 }
 ACTIONS = [{"mouse": {"left_click": [7, 9]}}, {"keyboard": {"text": "Ж"}}]
 
-FakeWorldConformance = build_conformance_case(FAKE, env_spec=SPEC, actions=ACTIONS)
+TASK = {
+    "id": "type@1",
+    "description": "Type a letter.",
+    "success": {"mode": "program", "spec": {"program": "gym_anything.testing.fakes.judge:verify_typed"}},
+    "metadata": {"text": "Ж"},
+}
+
+FakeWorldConformance = build_conformance_case(FAKE, env_spec=SPEC, task_spec=TASK, actions=ACTIONS)
 RestoredFakeWorldConformance = build_conformance_case(FAKE, env_spec=SPEC, actions=ACTIONS, restored=True)
 OwnClockConformance = build_conformance_case(
     FAKE, env_spec={**SPEC, "runner_options": {"time_control": True}}, actions=[{"action": "wait", "time": 5}]

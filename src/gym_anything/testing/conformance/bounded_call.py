@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ class BoundedCall:
         self.error: BaseException | None = None
         self.began = time.monotonic()
         self.ended: float | None = None
+        self.story = ""
         self._act = act
         self._thread = threading.Thread(target=self._run, name=f"conformance-{name}", daemon=True)
         self._thread.start()
@@ -26,7 +28,9 @@ class BoundedCall:
         try:
             self.answer = self._act()
         except BaseException as error:  # noqa: BLE001 - the boundary: it is raised again where the result is asked for
-            self.error = error
+            # Without the frames it went through, which would keep open whatever they had open.
+            self.story = "".join(traceback.format_exception(error))
+            self.error = error.with_traceback(None)
         self.ended = time.monotonic()
 
     def running(self) -> bool:
@@ -43,5 +47,8 @@ class BoundedCall:
         if not self.wait(limit_s):
             raise AssertionError(f"{self.name} did not end within {limit_s:g} s")
         if self.error is not None:
+            if self.story:
+                self.error.add_note(f"in the thread of {self.name}:\n{self.story}")
+                self.story = ""
             raise self.error
         return self.answer

@@ -16,6 +16,7 @@ from gym_anything.testing.conformance.checks_actions import ActionChecks
 from gym_anything.testing.conformance.checks_checkpoints import CheckpointChecks
 from gym_anything.testing.conformance.checks_commands import HookChecks
 from gym_anything.testing.conformance.checks_determinism import DeterminismChecks
+from gym_anything.testing.conformance.checks_episode import EpisodeChecks
 from gym_anything.testing.conformance.checks_facts import FactsChecks
 from gym_anything.testing.conformance.checks_files import FileChecks
 from gym_anything.testing.conformance.checks_lifecycle import LifecycleChecks
@@ -39,6 +40,7 @@ CHECKS: tuple[type[ConformanceCase], ...] = (
     AbortChecks,
     DeterminismChecks,
     CheckpointChecks,
+    EpisodeChecks,
 )
 
 

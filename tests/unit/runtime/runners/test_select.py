@@ -292,4 +292,3 @@ def test_volatile_options_leave_a_checkpoint_key():
     left = without_volatile(Volatile, data)["runner_options"]
     assert left == {"service_network": {"aliases": ["a"]}, "keep": 1}
     assert data["runner_options"] == options, "the spec's own data must not change"
-
