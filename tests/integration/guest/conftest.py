@@ -14,6 +14,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.locks import FileLock
 from gym_anything.runtime.guest.channel import GuestChannel
 from gym_anything.runtime.native.locate import native_program
+from gym_anything.testing.leaks import LeakCheck
 from tests.conftest import RequireBackend
 from tests.integration.guest.world import World
 
@@ -42,6 +43,13 @@ def sanitized_program(require_backend: RequireBackend) -> Path:
     finally:
         lock.release()
     return NATIVE / "build" / "sanitize" / "ga-guest"
+
+
+@pytest.fixture
+def nothing_left(program: Path) -> Iterator[None]:
+    """Fail a test that leaves processes, descriptors, threads or mounts (its temporary folder is pytest's matter)."""
+    with LeakCheck(own_temp=False):
+        yield
 
 
 @pytest.fixture

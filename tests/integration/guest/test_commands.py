@@ -15,7 +15,7 @@ from gym_anything.errors import DeadlineExceeded, GuestCommandFailed
 from gym_anything.runtime.guest.channel import GuestChannel
 from tests.integration.guest.world import World, soon
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_left")]
 
 
 def test_exit_status_and_both_streams_come_back(channel: GuestChannel) -> None:

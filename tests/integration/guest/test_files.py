@@ -16,7 +16,7 @@ from gym_anything.runtime.guest.channel import GuestChannel
 from gym_anything.runtime.guest.exchange import Exchange
 from tests.integration.guest.world import World, soon
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_left")]
 
 
 @pytest.mark.parametrize("size", [0, 1, 65536, 65537, 10_000_000])

@@ -27,7 +27,7 @@ from gym_anything.runtime.guest.channel import GuestChannel
 from gym_anything.runtime.guest.readiness import await_guest
 from tests.integration.guest.world import World, soon
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_left")]
 
 
 def _blocked_calls(channel: GuestChannel, folder: Path) -> list[Callable[[], object]]:
