@@ -17,6 +17,7 @@ from typing import Any
 from gym_anything._util.deadline import Deadline
 from gym_anything.agents.registry import resolve_agent
 from gym_anything.benchmark import phases
+from gym_anything.benchmark.agent_context import agent_context, display_resolution
 from gym_anything.benchmark.agent_loop import AgentLoop, LoopResult, Monitor
 from gym_anything.benchmark.agent_thread import AgentThread, EpisodeStop, StopRequested
 from gym_anything.benchmark.episode_record import EpisodeRecord
@@ -148,7 +149,7 @@ class _Player:
     ) -> LoopResult:
         self._begin(phases.AGENT, limits.episode_s + phases.AGENT_GRACE_S)
         prompt = env.task_spec.prompt if env.task_spec is not None else ""
-        context = _context(self.request, env, wants_task_root=getattr(agent, "wants_task_root", False))
+        context = agent_context(self.request, env, wants_task_root=getattr(agent, "wants_task_root", False))
         self.facts["agent_saw_task_root"] = "task_root" in context
         loop = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write)
         self.progress = loop.result
@@ -156,7 +157,7 @@ class _Player:
             obs,
             context,
             task_description=prompt,
-            display_resolution=_resolution(env, obs),
+            display_resolution=display_resolution(env, obs),
             save_path=str(env.episode_dir or self.run_dir),
         )
         if not result.is_done:
@@ -252,30 +253,6 @@ class _Watch:
 
     def stepped(self, steps: int, max_steps: int | None) -> None:
         self.player.monitor.stepped(steps, max_steps)
-
-
-def _context(request: EpisodeRequest, env: Any, *, wants_task_root: bool) -> dict[str, Any]:
-    context = {
-        "env_id": env.env_spec.id,
-        "task_id": request.task,
-        "seed": request.seed,
-        "attempt": request.attempt,
-        "episode_dir": str(env.episode_dir) if env.episode_dir is not None else None,
-        "max_steps": env.max_steps,
-        "timeout_sec": env.timeout_sec,
-    }
-    if wants_task_root:
-        context["env_root"] = str(env.env_root) if env.env_root is not None else None
-        context["task_root"] = str(env.task_root) if env.task_root is not None else None
-    return context
-
-
-def _resolution(env: Any, obs: Mapping[str, Any]) -> tuple[int, int]:
-    size = env.runner.screen_size()
-    if size is None:
-        screen = obs.get("screen")
-        size = screen.get("resolution") if isinstance(screen, Mapping) else None
-    return (int(size[0]), int(size[1])) if size else (0, 0)
 
 
 def _undecided(info: Mapping[str, Any]) -> Outcome:
