@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -20,11 +19,11 @@ from gym_anything._util.ascii_names import name_of, random_name
 from gym_anything._util.labels import NO_WORLD, Label, Owner
 from gym_anything._util.locks import FileLock
 from gym_anything._util.remove_tree import remove_tree
+from gym_anything._util.world_dir import MANIFEST as MANIFEST
+from gym_anything._util.world_dir import WorldDir as WorldDir
 from gym_anything.errors import HostError, SettingInvalid, StateError
 
-MANIFEST = "manifest.json"
 LOCK = "lock"
-SOCKET_PATH_MAX_BYTES = 107
 
 STATE_DIR = env_vars.declare(
     "GYM_ANYTHING_STATE_DIR",
@@ -68,84 +67,6 @@ def run_prefix(root: Path) -> str:
     return "r" + name_of(os.fsencode(root.resolve()), 3)
 
 
-class WorldDir:
-    """One world's folder.
-
-    Attributes:
-        id: short name, unique on this host; letters and digits only, so it may be part of any other name.
-        path: the folder (mode 0700).
-        label: run, world and owner; put ``label.as_env()`` on processes, ``labels`` on containers.
-    """
-
-    def __init__(self, run: Run, world_id: str, runner_key: str, facts: dict[str, Any]) -> None:
-        self.id = world_id
-        self.path = run.path / world_id
-        self.label = Label(run.id, world_id, run.owner)
-        self._run = run
-        self._lock = threading.Lock()
-        self._short: Path | None = None
-        self._manifest: dict[str, Any] = {
-            **facts,
-            "world": world_id,
-            "run": run.id,
-            "runner": runner_key,
-            "created_at": time.time(),
-        }
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The three labels as a dict, for containers and cloud objects."""
-        return self.label.as_dict()
-
-    @property
-    def env(self) -> dict[str, str]:
-        """The label as an environment variable, for every process of this world."""
-        return self.label.as_env()
-
-    def update_manifest(self, **facts: Any) -> None:
-        """Merge facts (JSON values, never secrets) into the manifest, atomically.
-
-        Write down a resource *before* it is made: after ``kill -9`` only the manifest tells of it.
-        """
-        with self._lock:
-            self._manifest.update(facts)
-            atomic_write.write_json(self.path / MANIFEST, self._manifest, mode=0o600)
-
-    def socket_path(self, name: str) -> Path:
-        """Return a path for a Unix socket called ``name`` in this folder that fits into 107 bytes.
-
-        When the folder's own path is too long, the answer goes through a symbolic link in the temporary folder.
-        """
-        direct = self.path / name
-        if len(os.fsencode(direct)) <= SOCKET_PATH_MAX_BYTES:
-            return direct
-        with self._lock:
-            if self._short is None:
-                self._short = self._make_short()
-        short = self._short / name
-        if len(os.fsencode(short)) > SOCKET_PATH_MAX_BYTES:
-            raise HostError(f"no socket path of at most {SOCKET_PATH_MAX_BYTES} bytes for {name!r}; set TMPDIR to /tmp")
-        return short
-
-    def remove(self) -> None:
-        """Delete the folder and all in it; twice is harmless. Mounts below it must be gone (never crossed).
-
-        Raises: HostError when something in it cannot be removed.
-        """
-        short, self._short = self._short, None
-        if short is not None:
-            short.unlink(missing_ok=True)
-        self._run._forget(self)
-        remove_tree(self.path)
-
-    def _make_short(self) -> Path:
-        link = Path(tempfile.gettempdir()) / random_name("ga", 10)
-        self._manifest["short_link"] = str(link)
-        atomic_write.write_json(self.path / MANIFEST, self._manifest, mode=0o600)
-        link.symlink_to(self.path, target_is_directory=True)
-        return link
-
-
 class Run:
     """This process as the owner of worlds: one folder, one manifest, one lock held while it lives."""
 
@@ -184,8 +105,9 @@ class Run:
         """
         if self._closed or not self._mine():
             raise StateError("this run is closed or belongs to the parent process; use Run.current()")
-        world_id, _ = _new_folder(self.path, "w", 6)
-        world = WorldDir(self, world_id, runner_key, facts)
+        world_id, path = _new_folder(self.path, "w", 6)
+        label = Label(self.id, world_id, self.owner)
+        world = WorldDir(path, label, runner_key, facts, lambda name: self._worlds.pop(name, None))
         world.update_manifest()
         self._worlds[world_id] = world
         return world
@@ -208,9 +130,6 @@ class Run:
             remove_tree(self.path)
         finally:
             self._lock.release()
-
-    def _forget(self, world: WorldDir) -> None:
-        self._worlds.pop(world.id, None)
 
     def _mine(self) -> bool:
         return os.getpid() == self.owner.pid

@@ -11,6 +11,7 @@ import sys
 import time
 
 from gym_anything._util.supervision import child, wire
+from gym_anything._util.supervision.channel import Channel
 from gym_anything._util.supervision.entry import SPAWN_VARIABLE, Entry
 from gym_anything._util.supervision.escalation import DONE, KILL, POLITE, STUCK, Escalation
 from gym_anything._util.supervision.family import Family
@@ -29,12 +30,10 @@ class Server:
 
     def __init__(self, sock: _socket.socket, deaths: list[int], token: bytes, nofile: tuple[int, int]) -> None:
         """Args: deaths: descriptors that become readable when owner or warden die; nofile: for every program."""
-        self._sock: _socket.socket | None = sock
-        self._sock_fd = sock.fileno()
+        self._poll = select.poll()
+        self._channel = Channel(sock, self._poll)
         self._token = token
         self._nofile = nofile
-        self._unpacker = wire.Unpacker()
-        self._outbox = wire.Outbox()
         self._entries: dict[int, Entry] = {}
         self._family = Family()
         self._starting: dict[int, tuple[Entry, int]] = {}
@@ -45,8 +44,7 @@ class Server:
         self._next_key = 1
         self._deaths = deaths
         self._wake = _wake_on_child()
-        self._poll = select.poll()
-        for fd in (self._sock_fd, self._wake, *deaths):
+        for fd in (self._wake, *deaths):
             self._poll.register(fd, select.POLLIN)
 
     def run(self) -> bool:
@@ -54,11 +52,13 @@ class Server:
         while not self._ending or self._entries or self._sweeping:
             for fd, events in self._poll.poll(self._timeout_ms()):
                 self._on_ready(fd, events)
+            if not self._channel.open and not self._ending:
+                self._begin_end(ORPHANED_GRACE_S)
             self._escalate(time.monotonic())
             if self._sweeping and not self._entries:
                 self._sweeping = self._family.kill_strays()
-        if self._shutdown_request is not None and self._sock is not None:
-            self._answer(self._shutdown_request, None)
+        if self._shutdown_request is not None and self._channel.open:
+            self._channel.answer(self._shutdown_request, None)
             return True
         return False
 
@@ -71,11 +71,8 @@ class Server:
     # --- what woke us ------------------------------------------------------------------------------------------
 
     def _on_ready(self, fd: int, events: int) -> None:
-        if fd == self._sock_fd:
-            if events & select.POLLOUT:
-                self._flush()
-            if events & ~select.POLLOUT:
-                self._on_readable()
+        if fd == self._channel.fd:
+            self._on_messages(events)
         elif fd == self._wake:
             os.read(self._wake, 4096)
             self._family.reap()
@@ -87,36 +84,18 @@ class Server:
             self._poll.unregister(fd)
             self._begin_end(ORPHANED_GRACE_S)
 
-    def _on_readable(self) -> None:
-        if self._sock is None:
-            return
-        try:
-            data, fds = wire.receive(self._sock)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            data, fds = b"", []
-        if not data:
-            self._disconnect()
-        for message, own in self._unpacker.feed(data, fds):
+    def _on_messages(self, events: int) -> None:
+        for message, own in self._channel.ready(events):
             try:
                 self._on_request(message, own)
             except OSError as error:
-                self._answer(message[0], None, (error.errno or 0, message[1]))
+                self._channel.answer(message[0], None, (error.errno or 0, message[1]))
             except Exception as error:  # noqa: BLE001 - the boundary: one bad request must not end everybody's programs
                 sys.excepthook(*sys.exc_info())
-                self._answer(message[0], None, (errno.EINVAL, f"{type(error).__name__}: {error}"))
+                self._channel.answer(message[0], None, (errno.EINVAL, f"{type(error).__name__}: {error}"))
             finally:
                 for passed in own:
                     os.close(passed)
-
-    def _disconnect(self) -> None:
-        if self._sock is not None:
-            self._poll.unregister(self._sock_fd)
-            self._sock.close()
-            self._sock = None
-            self._outbox.clear()
-            self._begin_end(ORPHANED_GRACE_S)
 
     def _on_request(self, message: wire.Message, fds: list[int]) -> None:
         number, operation, *rest = message
@@ -166,12 +145,12 @@ class Server:
         os.close(told)
         entry.starting = False
         if failure is not None:
-            self._answer(number, None, failure)
+            self._channel.answer(number, None, failure)
             return
         entry.announced = True
-        self._answer(number, (entry.key, entry.pid))
+        self._channel.answer(number, (entry.key, entry.pid))
         if entry.returncode is not None:
-            self._tell(wire.EXITED, entry.key, entry.returncode)
+            self._channel.tell(wire.EXITED, entry.key, entry.returncode)
 
     # --- ending ------------------------------------------------------------------------------------------------
 
@@ -184,7 +163,7 @@ class Server:
         assert result is not None
         entry.returncode = result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
         if entry.announced:
-            self._tell(wire.EXITED, entry.key, entry.returncode)
+            self._channel.tell(wire.EXITED, entry.key, entry.returncode)
         self._begin_stop(entry, entry.grace_s)
 
     def _begin_stop(self, entry: Entry, grace_s: float) -> None:
@@ -225,12 +204,12 @@ class Server:
         self._family.remove(entry)
         self._sweeping = True
         for number in entry.waiting:
-            self._answer(number, entry.returncode)
+            self._channel.answer(number, entry.returncode)
 
     def _answer_stuck(self, entry: Entry) -> None:
         pids = [*([] if entry.returncode is not None else [entry.pid]), *entry.members]
         for number in entry.waiting:
-            self._answer(number, pids, (0, wire.STUCK))
+            self._channel.answer(number, pids, (0, wire.STUCK))
         entry.waiting = []
 
     # --- requests about one program ----------------------------------------------------------------------------
@@ -238,7 +217,7 @@ class Server:
     def _on_stop(self, number: int, key: int, grace_s: float | None) -> None:
         entry = self._entries.get(key)
         if entry is None:
-            self._answer(number, None)
+            self._channel.answer(number, None)
             return
         entry.waiting.append(number)
         self._begin_stop(entry, entry.grace_s if grace_s is None else grace_s)
@@ -248,41 +227,19 @@ class Server:
         entries = [entry for entry in self._entries.values() if entry.world == world]
         for entry in entries:
             self._begin_stop(entry, entry.grace_s if grace_s is None else grace_s)
-        self._answer(number, [(entry.key, entry.name, entry.stop_signal, entry.grace_s) for entry in entries])
+        self._channel.answer(number, [(entry.key, entry.name, entry.stop_signal, entry.grace_s) for entry in entries])
 
     def _on_signal(self, number: int, key: int, signal_number: int) -> None:
         entry = self._entries.get(key)
         if entry is not None:
             os.kill(entry.pid, signal_number)  # unreaped, so certainly this one
-        self._answer(number, None)
+        self._channel.answer(number, None)
 
     def _on_pidfd(self, number: int, key: int) -> None:
         entry = self._entries.get(key)
         if entry is None:
             raise ProcessLookupError(errno.ESRCH, "it has ended and is gone")
-        self._outbox.put((number, None, None), [os.pidfd_open(entry.pid)])
-        self._flush()
-
-    # --- telling -----------------------------------------------------------------------------------------------
-
-    def _answer(self, number: int, value: Any, error: tuple[int, str] | None = None) -> None:
-        self._outbox.put((number, error, value))
-        self._flush()
-
-    def _tell(self, event: str, *facts: Any) -> None:
-        self._outbox.put((0, event, *facts))
-        self._flush()
-
-    def _flush(self) -> None:
-        if self._sock is None:
-            self._outbox.clear()
-            return
-        try:
-            empty = self._outbox.flush(self._sock)
-        except OSError:
-            self._disconnect()  # the owner's end is gone
-            return
-        self._poll.modify(self._sock_fd, select.POLLIN if empty else select.POLLIN | select.POLLOUT)
+        self._channel.answer(number, None, fds=[os.pidfd_open(entry.pid)])
 
 
 def _wake_on_child() -> int:
