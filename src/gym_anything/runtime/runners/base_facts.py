@@ -74,7 +74,8 @@ class RunnerFacts:
         """Return which checks of the conformance suite are *required* rather than derived.
 
         ``"auto"`` (default): checked is what the class overrides and the spec declares. ``"desktop"``: screen, pointer
-        and keyboard must be there. ``"desktop_linux"``: also shell, files and hooks.
+        and keyboard must be there. ``"desktop_linux"``: also shell, files and hooks. Any other word is the runner's
+        own and counts as ``"auto"``.
         """
         return "auto"
 

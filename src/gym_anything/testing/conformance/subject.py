@@ -12,7 +12,6 @@ from gym_anything.runtime.runners.base_senses import SCREEN_METHODS
 from gym_anything.specs.env_spec import EnvSpec
 
 CORE_OBSERVATIONS = frozenset({"rgb_screen", "audio_waveform", "ui_tree", "cli_stdout"})
-PROFILES = ("auto", "desktop", "desktop_linux")
 DEFAULT_RESOLUTION = (1280, 720)
 
 
@@ -53,7 +52,7 @@ class Subject:
 
     def requires_desktop(self) -> bool:
         """Tell whether screen and input must be there."""
-        return self.profile.startswith("desktop")
+        return self.profile in ("desktop", "desktop_linux")
 
     def shows(self, kind: str) -> bool:
         """Tell whether the spec declares an observation type."""

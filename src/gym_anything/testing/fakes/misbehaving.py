@@ -1,7 +1,7 @@
 """Misbehaving siblings of the fake world, each named for the one thing it does wrong; everything else is right.
 
-They prove that the conformance suite can fail, and serve the tests of whatever has to live with bad worlds. Whatever
-blocks here ends by itself within seconds, so that a test that hangs on one is slow, not stuck.
+They prove that the conformance suite can fail, and serve the tests of whatever has to live with bad worlds. What blocks
+here ends by itself within seconds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ class SlowWorld(MisbehavingWorld):
     """Every input takes a fifth of a second, and ends when aborted: slow, but right."""
 
     def inject_action(self, action: dict[str, Any]) -> Any:
-        """Be slow, then do it."""
         self.require_ready("inject_action")
         self._wait(Deadline.after(0.2), "inject_action")
         return super().inject_action(action)
@@ -52,7 +51,6 @@ class NeverReadyWorld(MisbehavingWorld):
     """It starts, but is never ready; its own time-out ends the start."""
 
     def boot(self) -> None:
-        """Wait for nothing."""
         self._wait(Deadline.after(self.options.boot_s or READY_TIMEOUT_S), "start")
         raise BootTimedOut("the desktop was not ready in time", detail={"log_tail": "xsession: still waiting"})
 
@@ -94,7 +92,7 @@ class HungStartWorld(MisbehavingWorld):
 
 
 class LeakingWorld(MisbehavingWorld):
-    """It leaves one thing behind at every start: ``misbehave`` is ``thread``, ``fd``, ``file`` or ``port``."""
+    """It leaves one thing behind at every start: ``misbehave`` is ``thread``, ``fd`` or ``file``."""
 
     def boot(self) -> None:
         """Make the thing; nobody ever takes it away."""
@@ -111,7 +109,6 @@ class SwallowingWorld(MisbehavingWorld):
     """It takes every action for done, whatever it is, and does none."""
 
     def inject_action(self, action: dict[str, Any]) -> Any:
-        """Do nothing and say nothing."""
         self.require_ready("inject_action")
 
 
@@ -224,7 +221,6 @@ class TypoBlindWorld(MisbehavingWorld):
 
     @classmethod
     def validate_options(cls, spec: EnvSpec) -> list[str]:
-        """See no typo."""
         return []
 
 
