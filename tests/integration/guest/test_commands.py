@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
-from gym_anything.errors import DeadlineExceeded, GuestCommandFailed
+from gym_anything.errors import DeadlineExceeded, GuestCommandFailed, StateError
 from gym_anything.runtime.guest.channel import GuestChannel
 from tests.integration.guest.world import World, soon
 
@@ -327,3 +327,36 @@ def test_a_clean_world_has_no_descriptors_to_spare(channel: GuestChannel) -> Non
     """What a command inherits is its three streams and nothing else."""
     result = channel.exec(["ls", "/proc/self/fd"], deadline=soon())
     assert result.stdout.split() == [b"0", b"1", b"2", b"3"]  # 3 is ls's own
+
+
+def test_a_conversation_with_a_terminal(channel: GuestChannel) -> None:
+    heard: list[bytes] = []
+
+    def answer(stream: str, chunk: bytes) -> None:
+        heard.append(chunk)
+        text = b"".join(heard)
+        if text.endswith(b"name? "):
+            job.write(b"Ada\n")
+        elif b"hello Ada" in text and b"again? " in text and not text.endswith(b"\r\n"):
+            job.end_input()
+
+    script = 'printf "name? "; read n; echo "hello $n"; printf "again? "; read m || echo "no more"'
+    job = channel.start(["sh", "-c", script], pty=True, interactive=True, on_output=answer, deadline=soon())
+    result = job.wait()
+    assert result.ok and result.stdout == b"name? Ada\r\nhello Ada\r\nagain? no more\r\n"
+
+
+def test_input_from_another_thread_arrives_in_order(channel: GuestChannel) -> None:
+    job = channel.start(["cat"], interactive=True, deadline=soon())
+
+    def write() -> None:
+        for number in range(500):
+            job.write(b"%d\n" % number)
+        job.end_input()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert job.wait().stdout == b"".join(b"%d\n" % number for number in range(500))
+    writer.join()
+    with pytest.raises(StateError, match="interactive"):
+        channel.start(["true"], deadline=soon()).write(b"x")

@@ -137,12 +137,14 @@ class GuestChannel:
         stdin: bytes = b"",
         max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES,
         pty: bool = False,
+        interactive: bool = False,
         window: tuple[int, int] = (24, 80),
         on_output: OutputCallback | None = None,
     ) -> GuestJob:
         """Start like ``exec`` and return at once; ``wait`` on the job gives the result, any thread may ``cancel`` it.
 
-        ``window`` is rows and columns of the pseudo-terminal.
+        ``interactive``: input comes by ``write`` and ``end_input`` of the job instead of ``stdin``. ``window`` is rows
+        and columns of the pseudo-terminal.
         """
         return commands.start_command(
             self._connection,
@@ -152,6 +154,7 @@ class GuestChannel:
             env=env,
             cwd=cwd,
             stdin=stdin,
+            interactive=interactive,
             max_output_bytes=max_output_bytes,
             pty=pty,
             window=window,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import GuestCommandFailed
+from gym_anything.errors import GuestCommandFailed, StateError
 from gym_anything.runtime.guest import wire
 from gym_anything.runtime.guest.connection import Connection
-from gym_anything.runtime.guest.exchange import Exchange, deadline_ms
+from gym_anything.runtime.guest.exchange import Exchange, Source, deadline_ms
 from gym_anything.runtime.guest.exec_result import ExecResult
 
 OutputCallback = Callable[[str, bytes], None]
@@ -64,12 +65,42 @@ def _result(end: wire.Message, kept: tuple[list[bytes], list[bytes]]) -> ExecRes
     )
 
 
-class GuestJob:
-    """A running guest command. ``wait`` belongs to one thread; ``signal``, ``resize`` and ``cancel`` to any."""
+class Typed:
+    """Input that comes piece by piece from other threads."""
 
-    def __init__(self, exchange: Exchange, stdin: bytes, on_output: OutputCallback | None) -> None:
+    def __init__(self) -> None:
+        self._pieces: collections.deque[bytes] = collections.deque()
+        self._ended = False
+
+    def add(self, data: bytes) -> None:
+        """Append input (unbounded: the writer must not outrun the command for ever)."""
+        self._pieces.extend(chunks(data))
+
+    def end(self) -> None:
+        """Say that nothing more comes."""
+        self._ended = True
+
+    def __iter__(self) -> Source:
+        while True:
+            ended = self._ended
+            if self._pieces:
+                yield self._pieces.popleft()
+            elif ended:
+                return
+            else:
+                yield None
+
+
+class GuestJob:
+    """A running guest command. ``wait`` belongs to one thread, all else to any.
+
+    Input and output move only while some thread is in ``wait``.
+    """
+
+    def __init__(self, exchange: Exchange, source: Source | Typed | None, on_output: OutputCallback | None) -> None:
         self._exchange = exchange
-        self._stdin = stdin
+        self._source: Source | None = iter(source) if source is not None else None
+        self._input = source if isinstance(source, Typed) else None
         self._on_output = on_output
         self._kept: tuple[list[bytes], list[bytes]] = ([], [])
 
@@ -80,8 +111,22 @@ class GuestJob:
 
     def wait(self) -> ExecResult:
         """Block until the command's end (at most its deadline and the grace for the guest's report)."""
-        source = chunks(self._stdin) if self._stdin else None
-        return _result(self._exchange.finish(source=source, sink=self._take_output), self._kept)
+        return _result(self._exchange.finish(source=self._source, sink=self._take_output), self._kept)
+
+    def write(self, data: bytes) -> None:
+        """Add to the command's input. Only for a job started with ``interactive``."""
+        self._typed().add(data)
+        self._exchange.wake()
+
+    def end_input(self) -> None:
+        """Let the command read end of file after what was written. Only for a job started with ``interactive``."""
+        self._typed().end()
+        self._exchange.wake()
+
+    def _typed(self) -> Typed:
+        if self._input is None:
+            raise StateError("this guest command was not started with interactive=True")
+        return self._input
 
     def signal(self, number: int) -> None:
         """Send a signal to the command's process group."""
@@ -105,6 +150,7 @@ def start_command(
     env: Mapping[str, str] | None,
     cwd: str | None,
     stdin: bytes,
+    interactive: bool,
     max_output_bytes: int,
     pty: bool,
     window: tuple[int, int],
@@ -113,7 +159,8 @@ def start_command(
     """Send the request that runs ``argv``."""
     if not argv:
         raise ValueError("an empty guest command")
-    flags = (wire.CONSTANTS["EXEC_PTY"] if pty else 0) | (wire.CONSTANTS["EXEC_STDIN"] if stdin else 0)
+    source: Source | Typed | None = Typed() if interactive else chunks(stdin) if stdin else None
+    flags = (wire.CONSTANTS["EXEC_PTY"] if pty else 0) | (wire.CONSTANTS["EXEC_STDIN"] if source is not None else 0)
     exchange = Exchange(connection, describe(argv), deadline)
     exchange.request(
         "EXEC",
@@ -127,7 +174,7 @@ def start_command(
         argv=wire.texts(argv),
         env=environment_texts(env),
     )
-    return GuestJob(exchange, stdin, on_output)
+    return GuestJob(exchange, source, on_output)
 
 
 def spawn_command(

@@ -19,6 +19,7 @@ from gym_anything.errors import (
 from gym_anything.runtime.guest import wire
 from gym_anything.runtime.guest.connection import Call, Connection
 
+Source = Iterator[bytes | None]
 Sink = Callable[[int, bytes], object]
 
 # How long after the deadline the guest's own report of it is awaited. The guest kills what it started at the deadline
@@ -28,6 +29,7 @@ _ENDINGS = frozenset({"DONE", "EXITED", "FAILED", "PONG", "PROCESS"})
 # What asks for something that must be there.
 _READING = frozenset({"GET", "STAT", "REMOVE", "TAR_GET"})
 _CREDIT_STEP = wire.CONSTANTS["OUTPUT_WINDOW"] // 4
+_WAKE = wire.Message("WAKE", {})
 _ERROR_NAMES = {code: name for name, code in wire.ERRORS.items()}
 
 
@@ -84,9 +86,15 @@ class Exchange:
         """Send a message to the running request (SIGNAL, RESIZE, CANCEL). Any thread."""
         self._call.send(name, deadline=Deadline.after(ANSWER_GRACE_S), **fields)
 
-    def finish(self, *, source: Iterator[bytes] | None = None, sink: Sink | None = None) -> wire.Message:
+    def wake(self) -> None:
+        """Make ``finish`` look at its source again. Any thread."""
+        self._call.deliver(_WAKE)
+
+    def finish(self, *, source: Source | None = None, sink: Sink | None = None) -> wire.Message:
         """Feed ``source``, pass output to ``sink(stream, chunk)``, and return the message that ended the channel.
 
+        Args:
+            source: pieces of input; None means "nothing now", and ``wake`` says when to ask again.
         Raises: what FAILED stands for; WorldLost when the world or its answer is gone; Aborted.
         """
         try:
@@ -108,12 +116,12 @@ class Exchange:
         except GymAnythingError:
             pass  # the connection ended meanwhile, which cancels as well
 
-    def _pump(self, source: Iterator[bytes] | None, sink: Sink | None) -> wire.Message:
-        pending = b""
+    def _pump(self, source: Source | None, sink: Sink | None) -> wire.Message:
+        pending: bytes | None = b""
         while True:
             if source is not None and not pending:
                 pending = next(source, b"")
-                if not pending:
+                if pending == b"":
                     self._call.send("STDIN_END", deadline=self._deadline)
                     source = None
             if pending and self._window > 0:
