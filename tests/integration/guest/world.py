@@ -40,6 +40,7 @@ class World:
         arguments: Sequence[str] = (),
         command: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
+        rootless: bool = False,
     ) -> None:
         self.folder = folder
         self.token = secrets.token_bytes(32)
@@ -65,7 +66,7 @@ class World:
             f"mount --bind {shlex.quote(str(folder / name))} /etc/{name}" for name in ("passwd", "group")
         )
         self.process = subprocess.Popen(
-            ["unshare", *_namespaces(), "sh", "-c", f'{mounts} && exec "$@"', "sh", *init],
+            ["unshare", *_namespaces(rootless or os.getuid() != 0), "sh", "-c", f'{mounts} && exec "$@"', "sh", *init],
             pass_fds=[reader],
             env={**self._environment(), **(env or {})},
             stdin=subprocess.DEVNULL,
@@ -113,6 +114,6 @@ class World:
         self.process.wait(10)
 
 
-def _namespaces() -> list[str]:
+def _namespaces(rootless: bool) -> list[str]:
     own = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    return own if os.getuid() == 0 else ["--user", "--map-root-user", *own]
+    return ["--user", "--map-root-user", *own] if rootless else own
