@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any
 
-from gym_anything.errors import UnsupportedFeature
+from gym_anything.errors import ActionUnsupported, UnsupportedFeature
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
 from gym_anything.runtime.runners.spec_promises import declared_promises
 
@@ -116,6 +116,13 @@ class RunnerFacts:
         """Build the error for something this runner cannot do (to be raised by the caller)."""
         message = f"{cls.runner_name()} does not support {feature}: {reason}" + (f". {fix}" if fix else "")
         return UnsupportedFeature(message, detail={"feature": feature, "reason": reason, "fix": fix})
+
+    @classmethod
+    def unsupported_action(cls, action: Mapping[str, Any]) -> ActionUnsupported:
+        """Build the error for an action this world cannot do (to be raised by ``inject_action``)."""
+        return ActionUnsupported(
+            f"{cls.runner_name()} cannot do the action {dict(action)!r:.300}; nothing of it was done"
+        )
 
     @classmethod
     def overrides(cls, names: Iterable[str]) -> bool:

@@ -20,7 +20,6 @@ from gym_anything.actions.model import (
     KeysDown,
     KeysUp,
     Move,
-    PassthroughAction,
     PressKeys,
     Scroll,
     SettleAction,
@@ -28,7 +27,6 @@ from gym_anything.actions.model import (
     WaitAction,
 )
 from gym_anything.actions.parse import parse_action
-from gym_anything.errors import ActionUnsupported
 from gym_anything.testing.fakes.checkpoints import FakeCheckpoints
 from gym_anything.testing.fakes.guest import FakeGuest
 from gym_anything.testing.fakes.senses import FakeSenses
@@ -54,8 +52,7 @@ class FakeWorld(FakeGuest, FakeSenses, FakeCheckpoints):
             return {"now": self.clock.now()}
         if isinstance(parsed, SettleAction):
             return self.settle(parsed.quiet_ms, parsed.max_ms)
-        raw = parsed.raw if isinstance(parsed, PassthroughAction) else action
-        raise ActionUnsupported(f"the fake world does not know the action {dict(raw)!r:.200}")
+        raise self.unsupported_action(action)
 
     def do(self, op: InputOp) -> None:
         """Apply one operation to the screen and to the files that tell of it."""

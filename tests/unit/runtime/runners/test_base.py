@@ -199,6 +199,12 @@ def test_abort_ends_a_settle_from_another_thread():
     assert ended[0] - aborted_at < 1
 
 
+def test_an_action_is_refused_by_name():
+    error = SixMethods(bare_spec()).unsupported_action({"action": "fly"})
+    assert "fly" in str(error)
+    assert (error.blame, error.code) == ("policy", "action-unsupported")
+
+
 def test_overriding_is_told_for_methods_and_class_methods():
     class Own(SixMethods):
         @classmethod
