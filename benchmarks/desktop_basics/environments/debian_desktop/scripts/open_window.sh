@@ -9,10 +9,13 @@ export DISPLAY=${DISPLAY:-:1}
 log=/tmp/open_window_$class.log
 sudo -u ga -E env HOME=/home/ga DISPLAY="$DISPLAY" setsid "$@" >"$log" 2>&1 </dev/null &
 
-window=$(timeout 60 xdotool search --sync --onlyvisible --class "$class" | tail -n 1)
-if [ -z "$window" ]; then
-    echo "no window of class $class within 60 s; its log:" >&2
-    tail -n 20 "$log" >&2
-    exit 1
-fi
-xdotool windowsize --sync "$window" "$width" "$height" windowmove "$window" "$x" "$y" windowactivate --sync "$window"
+# Some programs show a window, drop it and make another: the one that stays is the one that lets itself be placed.
+deadline=$((SECONDS + 60))
+while [ $SECONDS -lt $deadline ]; do
+    window=$(timeout 60 xdotool search --sync --onlyvisible --class "$class" 2>/dev/null | tail -n 1)
+    [ -n "$window" ] && timeout 10 xdotool windowsize --sync "$window" "$width" "$height" windowmove "$window" "$x" "$y" \
+        windowactivate --sync "$window" 2>>"$log" && exit 0
+done
+echo "no window of class $class let itself be placed within 60 s; its log:" >&2
+tail -n 20 "$log" >&2
+exit 1
