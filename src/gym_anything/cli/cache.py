@@ -63,7 +63,9 @@ def purge(names: Sequence[str], everything: bool, days: float, dry_run: bool, ye
     chosen = found if everything else caches.choose(found, names)
     if not (dry_run or yes or as_json):
         listed = ", ".join(component.name for component in chosen)
-        click.confirm(f"Remove what is in: {listed}?", abort=True)
+        if not click.confirm(f"Remove what is in: {listed}?"):
+            click.echo("Nothing was removed.")
+            return 1
     result = caches.purge(chosen, dry_run=dry_run, older_than_days=days)
     if as_json:
         print_json({"dry_run": dry_run, **result.to_dict(), "problems": problems})

@@ -210,3 +210,23 @@ def test_limits_memory_and_the_rest_are_read_from_the_kernel(state: Path) -> Non
 def test_two_pictures_are_really_encoded() -> None:
     [check] = programs.encoder(soon())
     assert check.ok, check.detail
+
+
+@pytest.mark.slow
+def test_fix_builds_the_native_programs(tmp_path: Path, require_backend: RequireBackend) -> None:
+    require_backend("compiler", shutil.which("cc") is not None and shutil.which("make") is not None, "no cc or make")
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "GYM_ANYTHING_STATE_DIR": str(tmp_path / "state")}
+    _, document, _ = doctor("--fix", "--limit", "20", **env)
+    found = rows(document)
+    for name in ("ga-guest", "ga-desktop"):
+        assert found[f"build:{name}"]["ok"], found[f"build:{name}"]
+        assert str(tmp_path) in found[f"native:{name}"]["detail"]
+
+
+def test_fix_without_a_compiler_names_the_package_line(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "GYM_ANYTHING_STATE_DIR": str(tmp_path / "state")}
+    code, document, _ = doctor("--fix", PATH=str(tmp_path / "bin"), **env)
+    row = rows(document)["build:ga-guest"]
+    assert code == 1 and not row["ok"]
+    assert "apt-get install" in row["fix"] and "gcc" in row["fix"]

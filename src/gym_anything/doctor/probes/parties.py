@@ -20,6 +20,7 @@ from gym_anything.errors import GymAnythingError
 PILLARS = ("gym_anything", "benchmarks", "agents")
 PACKAGE = Path(__file__).resolve().parents[2]
 _PREFIX = "GYM_ANYTHING_"
+_LIST = "gym-anything compatibility  # which runners there are"
 
 
 def runner_probes(locators: Sequence[str] = ()) -> list[Probe]:
@@ -49,10 +50,11 @@ def _runner_rows(name: str, _: Deadline) -> list[Check]:
     try:
         cls = resolve_runner(name)
     except GymAnythingError as error:
-        return [Check(f"runner:{name}", False, str(error), fix=str(error.detail.get("fix", "")))]
+        return [Check(f"runner:{name}", False, str(error), fix=str(error.detail.get("fix", "")) or _LIST)]
     status = runner_status(cls)
     needs = [_need(name, str(need), facts) for need, facts in status.deps.items()]
     fix = next((row.fix for row in needs if not row.ok and row.fix), "") or _install_command(cls)
+    fix = fix or _LIST
     detail = status.reason or "its own check says that it can work here"
     return [Check(f"runner:{name}", status.available, detail, fix=fix), *needs]
 
