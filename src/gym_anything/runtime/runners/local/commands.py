@@ -14,6 +14,7 @@ from typing import IO
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import GuestCommandFailed, GuestFileNotFound
+from gym_anything.runtime.guest.exec_result import ExecResult
 from gym_anything.runtime.runners.base import BaseRunner
 from gym_anything.runtime.runners.base_guest import DEFAULT_EXEC_TIMEOUT_S, GuestProcess
 from gym_anything.runtime.runners.hook_shell import hook_command
@@ -42,14 +43,17 @@ class LocalCommands(BaseRunner):
         use_pty: bool = True,
         timeout: float = DEFAULT_EXEC_TIMEOUT_S,
     ) -> int:
-        channel = self._running("exec").channel
-        merged = self.merge_exec_env(env)
-        who = self._who(user)
-        return io.run_shell(channel, cmd, env=merged, user=who, timeout_s=timeout, pty=use_pty).exit_code
+        return self._run(cmd, timeout, env=env, user=user, pty=use_pty).exit_code
 
     def exec_capture_bytes(self, cmd: str, *, timeout: float = DEFAULT_EXEC_TIMEOUT_S) -> bytes:
-        channel = self._running("exec_capture").channel
-        return io.run_shell(channel, cmd, env=self.merge_exec_env(), user=self._who(), timeout_s=timeout).stdout
+        return self._run(cmd, timeout).stdout
+
+    def _run(
+        self, cmd: str, timeout: float, *, env: dict[str, str] | None = None, user: str | None = None, pty: bool = False
+    ) -> ExecResult:
+        world, who = self._running("exec"), self._who(user)
+        with world.explaining():
+            return io.run_shell(world.channel, cmd, env=self.merge_exec_env(env), user=who, timeout_s=timeout, pty=pty)
 
     def exec_async(
         self,
@@ -101,9 +105,7 @@ class LocalCommands(BaseRunner):
         self._run_script(script, "task_init", {})
 
     def _run_script(self, script: str, stage: str, env: Mapping[str, str]) -> None:
-        channel = self._running(stage).channel
-        merged = self.merge_exec_env(dict(env))
-        result = io.run_shell(channel, script, env=merged, user=self._who(), timeout_s=DEFAULT_EXEC_TIMEOUT_S)
+        result = self._run(script, DEFAULT_EXEC_TIMEOUT_S, env=dict(env))
         if result.exit_code != 0:
             tail = (result.stderr or result.stdout)[-2000:].decode(errors="replace")
             raise GuestCommandFailed(

@@ -6,7 +6,8 @@ import io
 import secrets
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,21 @@ class LocalWorld:
             pause = min(pause * 1.5, 0.05)
 
     # --- use -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Name the reason in a ``WorldLost`` out of this block where the kernel knows it: no memory was left."""
+        try:
+            yield
+        except WorldLost as error:
+            kills = self.groups.memory_kills()
+            if not kills:
+                raise
+            raise WorldLost(
+                f"the memory of the world was used up (resources.mem_gb); the kernel killed {kills} of its programs: "
+                f"{error}",
+                detail={**error.detail, "memory_kills": kills},
+            ) from error
 
     @property
     def channel(self) -> GuestChannel:

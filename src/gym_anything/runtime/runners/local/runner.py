@@ -148,7 +148,8 @@ class LocalRunner(LocalSenses):
         """Make a new world on the layers of the chosen base, if any."""
         options = LocalOptions.model_validate(dict(self.spec.runner_options))
         mounts = decide_mounts(self.spec, ids_are_mapped=os.geteuid() == 0)
-        self._plan = Blueprint(self.spec, options, view.host_view(self.spec, options), mounts)
+        host = view.host_view(self.spec, options)
+        self._plan = Blueprint(self.spec, options, host, mounts, view.shortfalls(options, host))
         self._world = LocalWorld(Run.current().new_world(KEY, env=self.spec.id))
         self.abort_signal.check("start")
         bring_up(self._world, self._plan, self._checkpoints.layers(), self.report)

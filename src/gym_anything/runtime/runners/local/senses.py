@@ -24,7 +24,8 @@ class LocalSenses(LocalCommands):
         world = self._running("inject_action")
         parsed = parse_action(action, screen=self.screen_size())
         if isinstance(parsed, InputAction):
-            world.desktop.send(parsed.ops)
+            with world.explaining():
+                world.desktop.send(parsed.ops)
             return None
         what = parsed.raw if isinstance(parsed, PassthroughAction) else action
         raise ActionUnsupported(f"a local desktop cannot do this action: {str(what)[:200]}")
@@ -33,10 +34,14 @@ class LocalSenses(LocalCommands):
         self._running("release_held_inputs").desktop.release_held()
 
     def capture_frame(self, after_input: int | None = None) -> Frame:
-        return self._running("capture_frame").desktop.frame()
+        world = self._running("capture_frame")
+        with world.explaining():
+            return world.desktop.frame()
 
     def settle(self, quiet_ms: float = 100, max_ms: float = 2000) -> SettleResult:
-        return self._running("settle").desktop.settle(quiet_ms, max_ms)
+        world = self._running("settle")
+        with world.explaining():
+            return world.desktop.settle(quiet_ms, max_ms)
 
     def capture_ui_tree(self) -> str:
         world = self._running("capture_ui_tree")

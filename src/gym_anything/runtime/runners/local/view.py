@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 
 from gym_anything.runtime.native.locate import native_program
@@ -11,6 +12,17 @@ from gym_anything.runtime.runners.local.host_view import chromium_settings, host
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.specs.env_spec import EnvSpec
+
+
+def shortfalls(options: LocalOptions, host: HostView) -> list[str]:
+    """Return what this host denies every world of this user, in sentences with the fix."""
+    if not (host.single_id and options.sandbox):
+        return []
+    name = getpass.getuser()
+    return [
+        "this user is granted one id only, so root and the desktop's user are the same in the world; fix: sudo apt-get "
+        f"install uidmap && sudo usermod --add-subuids 200000-265535 --add-subgids 200000-265535 {name}"
+    ]
 
 
 def host_view(spec: EnvSpec, options: LocalOptions) -> HostView:
