@@ -65,7 +65,9 @@ def test_a_missing_attribute_suggests_near_ones():
         load_locator("collections:OrderedDikt")
 
 
-@pytest.mark.parametrize("line", ["raise RuntimeError('boom')", "import sys; sys.exit(3)", "x = (", "import no_dep_xyz"])
+@pytest.mark.parametrize(
+    "line", ["raise RuntimeError('boom')", "import sys; sys.exit(3)", "x = (", "import no_dep_xyz"]
+)
 def test_a_module_that_fails_to_import_keeps_its_cause(module, line):
     name = module(line + "\n", name="located_broken")
     with pytest.raises(PluginImportFailed) as caught:
