@@ -155,6 +155,8 @@ class Lanes:
         except BaseException:
             lanes.close()
             raise
+        finally:
+            last.clear()  # its traceback holds every caller's frame, and with them the pictures they keep
         return lanes
 
     def check(self) -> None:
