@@ -142,7 +142,7 @@ static struct verdict verdict_of(enum input_result result) {
     switch (result) {
     case INPUT_DONE: return done;
     case INPUT_UNSUPPORTED:
-        return (struct verdict){GD_ERROR_DELIVERY_UNKNOWN, "no key to spare for a symbol; what came before it was done"};
+        return (struct verdict){GD_ERROR_DELIVERY_UNKNOWN, "no key to spare for a symbol; what came before was done"};
     case INPUT_CUT: return (struct verdict){GD_ERROR_DELIVERY_UNKNOWN, "cut short: the service was told to stop"};
     case INPUT_STUCK:
         return (struct verdict){GD_ERROR_DELIVERY_UNKNOWN, "the application does not take the keys it was sent"};

@@ -23,7 +23,8 @@ static uint8_t over(uint32_t above, uint32_t alpha, uint8_t below) {
 }
 
 void cursor_blend(const struct cursor *cursor, uint8_t *rgb, int x, int y, int width) {
-    const uint32_t *from = cursor->pixels + (size_t)(y - cursor->box.y) * (size_t)cursor->box.width + (x - cursor->box.x);
+    const uint32_t *row = cursor->pixels + (size_t)(y - cursor->box.y) * (size_t)cursor->box.width;
+    const uint32_t *from = row + (x - cursor->box.x);
     for (int i = 0; i < width; i++, rgb += 3) {
         uint32_t pixel = from[i], alpha = pixel >> 24;
         rgb[0] = over(pixel >> 16 & 0xff, alpha, rgb[0]);

@@ -9,7 +9,8 @@
 #include "idle.h"
 
 #define BLIND_NS (30 * MS_NS)      /* what an application gets that tells us nothing */
-#define IDLE_LIMIT_NS (1000 * MS_NS) /* a busy program is never seen at rest: it has had its time then, if it has read all */
+/* A busy program is never seen at rest: it has had its time then, if it has read all. */
+#define IDLE_LIMIT_NS (1000 * MS_NS)
 #define SERVER_TURNS 3
 #define LOOK_NS (MS_NS / 2)
 
@@ -52,7 +53,8 @@ void drain_take_message(struct drain *drain, const xcb_client_message_event_t *m
     if (message->data.data32[0] != drain->net_wm_ping) return;
     for (int i = 0; i < drain->count; i++) {
         struct drain_mark *mark = &drain->marks[i];
-        bool answers = message->data.data32[1] == (uint32_t)mark->epoch && message->data.data32[2] == mark->target.window;
+        const uint32_t *data = message->data.data32;
+        bool answers = data[1] == (uint32_t)mark->epoch && data[2] == mark->target.window;
         if (mark->target.pings && answers) mark->past = true;
     }
 }

@@ -1,8 +1,8 @@
 /* How we know that an application has read its keys, so that a key code may get another meaning.
  *
  * A mark is set behind keys that were sent. It is past when the application that had the focus (a) has answered a
- * _NET_WM_PING, which it reads after the keys, or, where it speaks no ping, (b) has been seen at rest, or, where that cannot be
- * told, (c) has had 30 ms.
+ * _NET_WM_PING, which it reads after the keys, or, where it speaks no ping, (b) has been seen at rest, or, where that
+ * cannot be told, (c) has had 30 ms.
  */
 #ifndef GD_DRAIN_H
 #define GD_DRAIN_H

@@ -27,7 +27,8 @@ static int pid_of_client(struct drain *drain, xcb_window_t window) {
     if (reply) {
         xcb_res_client_id_value_iterator_t ids = xcb_res_query_client_ids_ids_iterator(reply);
         for (; ids.rem; xcb_res_client_id_value_next(&ids))
-            if (xcb_res_client_id_value_value_length(ids.data) == 1) pid = (int)*xcb_res_client_id_value_value(ids.data);
+            if (xcb_res_client_id_value_value_length(ids.data) == 1)
+                pid = (int)*xcb_res_client_id_value_value(ids.data);
     }
     free(reply);
     return pid;

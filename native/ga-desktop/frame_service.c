@@ -7,13 +7,6 @@
 #include "clock.h"
 #include "reader.h"
 
-/* The newest frame follows the screen at most this often; a request with FRAME_FRESH never waits for it. */
-#define FOLLOW_NS (15 * MS_NS)
-/* While nobody asks we neither follow nor keep memory that can be had again: desktops that wait cost nothing. */
-#define REST_AFTER_NS (3000 * MS_NS)
-/* How soon to look again for a slot that readers gave back. */
-#define SLOT_WAIT_NS (1 * MS_NS)
-
 static uint32_t kept_slots(void *owner) {
     struct frame_service *service = owner;
     uint32_t kept = 0;
@@ -41,7 +34,7 @@ static void publish_size(struct frame_service *service) {
     atomic_store(service->screen_size, (unsigned)frames->width << 16 | (unsigned)frames->height);
 }
 
-static enum capture_result refresh(struct frame_service *service) {
+enum capture_result frame_service_refresh(struct frame_service *service) {
     enum capture_result result = capture_refresh(&service->capture);
     if (result == CAPTURE_LOST) service->loop.x_lost = true;
     if (result != CAPTURE_LOST) publish_size(service);
@@ -92,15 +85,14 @@ static void answer_frame(struct frame_service *service, struct connection *conne
     reader->leases_fd = -1;
 }
 
-/* Answers, or leaves the connection paused until a slot is free. */
-static void serve_frame(struct frame_service *service, struct connection *connection) {
+void frame_service_serve(struct frame_service *service, struct connection *connection) {
     struct reader *reader = connection->state_of_role;
     struct capture *capture = &service->capture;
     enum capture_result result = CAPTURE_DONE;
-    bool behind = capture->damaged && clock_ns() > capture->last_grab_ns + FOLLOW_NS;
+    bool behind = capture->damaged && clock_ns() > capture->last_grab_ns + FRAME_FOLLOW_NS;
     uint32_t flags = reader->wanted.flags & GD_FRAME_POINTER;
     reader->granted = 0;
-    if (reader->wanted.flags & GD_FRAME_FRESH || behind) result = refresh(service);
+    if (reader->wanted.flags & GD_FRAME_FRESH || behind) result = frame_service_refresh(service);
     int slot = capture->frames.newest;
     if (result == CAPTURE_DONE && flags) result = capture_with_pointer(capture, &slot);
     if (result == CAPTURE_LOST) service->loop.x_lost = true;
@@ -118,7 +110,7 @@ static void begin_settle(struct frame_service *service, struct connection *conne
     else if (!settle_begin(&reader->settle, message->request, message))
         connection_fail(connection, message->request, GD_ERROR_MALFORMED, 0, "SETTLE is malformed");
     else
-        refresh(service); /* what was drawn before counts from now on */
+        frame_service_refresh(service); /* what was drawn before counts from now on */
 }
 
 static void on_message(struct loop *loop, struct connection *connection, const struct message *message) {
@@ -135,7 +127,7 @@ static void on_message(struct loop *loop, struct connection *connection, const s
     } else if (message->code == GD_MESSAGE_FRAME_REQUEST && FIELDS(message, &reader->wanted)) {
         reader->wanted_request = message->request;
         wake(service);
-        serve_frame(service, connection);
+        frame_service_serve(service, connection);
     } else if (message->code == GD_MESSAGE_SETTLE) {
         begin_settle(service, connection, message);
     } else {
@@ -170,82 +162,13 @@ static void on_leaves(struct loop *loop, struct connection *connection) {
     connection_free(connection);
 }
 
-/* Answers a wait that is over; else says when to look again. */
-static uint64_t finish_settle(struct frame_service *service, struct connection *connection) {
-    struct reader *reader = connection->state_of_role;
-    bool settled;
-    uint64_t again;
-    if (!settle_is_over(&reader->settle, clock_ns(), &settled, &again)) return again;
-    /* Quiet as far as we know: now ask the X server. */
-    if (settled && refresh(service) == CAPTURE_LOST) return NOT_DUE;
-    uint64_t now = clock_ns();
-    if (!settle_is_over(&reader->settle, now, &settled, &again)) return again;
-    reader->settle.active = false;
-    SEND(connection, reader->settle.request, SETTLED, .settled = settled,
-         .waited_us = (uint32_t)((now - reader->settle.began_ns) / 1000));
-    return NOT_DUE;
-}
-
-static uint64_t finish_settles(struct frame_service *service) {
-    uint64_t due = NOT_DUE;
-    for (int i = 0; i < service->loop.count && !service->loop.x_lost; i++) {
-        struct reader *reader = service->loop.connections[i]->state_of_role;
-        if (!reader || !reader->settle.active) continue;
-        uint64_t again = finish_settle(service, service->loop.connections[i]);
-        if (again < due) due = again;
-    }
-    return due;
-}
-
-static uint64_t serve_waiting(struct frame_service *service) {
-    uint64_t due = NOT_DUE;
-    for (int i = 0; i < service->loop.count; i++) {
-        struct reader *reader = service->loop.connections[i]->state_of_role;
-        if (reader && reader->waits) serve_frame(service, service->loop.connections[i]);
-        if (reader && reader->waits) due = clock_ns() + SLOT_WAIT_NS;
-    }
-    return due;
-}
-
-static bool anyone_settles(const struct frame_service *service) {
-    for (int i = 0; i < service->loop.count; i++) {
-        const struct reader *reader = service->loop.connections[i]->state_of_role;
-        if (reader && reader->settle.active) return true;
-    }
-    return false;
-}
-
-static uint64_t rest(struct frame_service *service) {
-    uint64_t due = service->asked_ns + REST_AFTER_NS;
-    if (service->rests || anyone_settles(service)) return NOT_DUE;
-    if (clock_ns() < due) return due;
-    capture_rest(&service->capture);
-    service->rests = true;
-    return NOT_DUE;
-}
-
-static uint64_t follow_screen(struct frame_service *service) {
-    struct capture *capture = &service->capture;
-    if (service->rests || !(capture->damaged || capture->resized)) return NOT_DUE;
-    uint64_t due = capture->last_grab_ns + FOLLOW_NS, now = clock_ns();
-    if (now < due) return due;
-    if (refresh(service) == CAPTURE_NO_SLOT) return now + SLOT_WAIT_NS;
-    return capture->damaged || capture->resized ? capture->last_grab_ns + FOLLOW_NS : NOT_DUE;
-}
-
-static uint64_t on_turn(struct loop *loop) {
-    struct frame_service *service = loop->owner;
-    if (!capture_read_events(&service->capture)) loop->x_lost = true;
-    if (loop->x_lost) return NOT_DUE;
-    uint64_t dues[] = {follow_screen(service), serve_waiting(service), finish_settles(service), rest(service)};
-    uint64_t due = NOT_DUE;
-    for (size_t i = 0; i < sizeof dues / sizeof *dues; i++)
-        if (dues[i] < due) due = dues[i];
-    return due;
-}
-
 bool frame_service_open(struct frame_service *service, int listen_fd) {
-    static const struct loop_work work = {on_message, on_gone, on_turn, on_arrived, GD_ROLE_FRAMES, on_leaves};
+    static const struct loop_work work = {.message = on_message,
+                                          .gone = on_gone,
+                                          .turn = frame_service_turn,
+                                          .arrived = on_arrived,
+                                          .role = GD_ROLE_FRAMES,
+                                          .leaves = on_leaves};
     publish_size(service);
     return loop_open(&service->loop, &work, service, xcb_get_file_descriptor(service->capture.display.connection),
                      listen_fd);

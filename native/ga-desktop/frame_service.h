@@ -3,8 +3,12 @@
 #define GD_FRAME_SERVICE_H
 
 #include "capture.h"
+#include "clock.h"
 #include "loop.h"
 #include "opening.h"
+
+/* The newest frame follows the screen at most this often; a request with FRAME_FRESH never waits for it. */
+#define FRAME_FOLLOW_NS (15 * MS_NS)
 
 struct frame_service {
     struct loop loop;
@@ -21,5 +25,12 @@ struct frame_service {
 bool frame_service_open(struct frame_service *service, int listen_fd);
 /* For capture_open. */
 struct capture_owner frame_service_owner(struct frame_service *service, const atomic_uint_fast64_t *acknowledged);
+
+/* Brings the newest frame up to date, and notes it when the X server is gone. */
+enum capture_result frame_service_refresh(struct frame_service *service);
+/* Answers a reader that wants a frame, or leaves its connection paused until a slot is free. */
+void frame_service_serve(struct frame_service *service, struct connection *connection);
+/* Part of the loop. */
+uint64_t frame_service_turn(struct loop *loop);
 
 #endif

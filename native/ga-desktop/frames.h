@@ -32,7 +32,7 @@ int frames_choose(const struct frames *frames, uint32_t kept);
 /* Free slots left for writing. */
 int frames_free(const struct frames *frames, uint32_t kept);
 
-/* Makes a chosen slot equal to the newest, except where `coming` will be written anyway, and locks it against readers. */
+/* Makes a chosen slot equal to the newest, except where `coming` will be written anyway, and locks it. */
 void frames_begin(struct frames *frames, int slot, const struct box_list *coming);
 uint8_t *frames_pixel(const struct frames *frames, int slot, int x, int y);
 /* Unlocks it. `changed` is where it differs from the newest; as_newest makes it that. */

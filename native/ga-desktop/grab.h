@@ -26,8 +26,8 @@ void grab_close(struct grab *grab);
 /* Gives the memory back until it is needed again. */
 void grab_rest(struct grab *grab);
 
-/* Takes all boxes at one moment: no other client draws in between. pixels[i] are the rows of boxes->items[i], packed, until
- * the next call. GRAB_REFUSED: a box lies outside the screen, whose size must have changed. */
+/* Takes all boxes at one moment: no other client draws in between. pixels[i] are the rows of boxes->items[i], packed,
+ * until the next call. GRAB_REFUSED: a box lies outside the screen, whose size must have changed. */
 enum grab_result grab_boxes(struct grab *grab, const struct box_list *boxes);
 
 #endif

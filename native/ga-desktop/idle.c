@@ -70,10 +70,11 @@ static int64_t unread(const struct idle_probe *probe, uint32_t inode) {
         const struct nlmsgerr *error = NLMSG_DATA(&answer.head);
         return error->error == -2 ? 0 : -1; /* ENOENT: not a Unix socket */
     }
-    const struct nlattr *attribute = (const void *)((const char *)NLMSG_DATA(&answer.head) + sizeof(struct unix_diag_msg));
-    const char *end = answer.room + size;
+    const char *facts = NLMSG_DATA(&answer.head), *end = answer.room + size;
+    const struct nlattr *attribute = (const void *)(facts + sizeof(struct unix_diag_msg));
     while ((const char *)(attribute + 1) <= end && attribute->nla_len >= sizeof *attribute) {
-        if (attribute->nla_type == UNIX_DIAG_RQLEN) return ((const struct unix_diag_rqlen *)(attribute + 1))->udiag_rqueue;
+        const struct unix_diag_rqlen *queues = (const void *)(attribute + 1);
+        if (attribute->nla_type == UNIX_DIAG_RQLEN && (const char *)(queues + 1) <= end) return queues->udiag_rqueue;
         attribute = (const void *)((const char *)attribute + NLA_ALIGN(attribute->nla_len));
     }
     return -1;

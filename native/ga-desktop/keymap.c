@@ -52,7 +52,8 @@ static void read_key(struct cursor *cursor, struct key *key) {
 }
 
 static bool parse(struct keymap *keymap, const xcb_xkb_get_map_reply_t *reply) {
-    struct cursor cursor = {(const uint8_t *)(reply + 1), (const uint8_t *)reply + 32 + (size_t)reply->length * 4, false};
+    const uint8_t *end = (const uint8_t *)reply + 32 + (size_t)reply->length * 4;
+    struct cursor cursor = {(const uint8_t *)(reply + 1), end, false};
     memset(keymap->keys, 0, sizeof keymap->keys);
     memset(keymap->modifiers_of, 0, sizeof keymap->modifiers_of);
     keymap->lowest = reply->minKeyCode;

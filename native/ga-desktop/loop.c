@@ -139,7 +139,8 @@ static void one_turn(struct loop *loop) {
         if (!connection_receive(then[i])) then[i]->state = CLOSING;
         serve(loop, then[i]);
     }
-    for (int i = 0; i < loop->count; i++) serve(loop, loop->connections[i]); /* new from the inbox, or no longer paused */
+    /* Some are new from the inbox, or no longer paused. */
+    for (int i = 0; i < loop->count; i++) serve(loop, loop->connections[i]);
     if (polled[LISTEN_AT].revents) accept_client(loop);
     sweep(loop);
 }

@@ -1,7 +1,7 @@
 /* Key codes that the layout does without, and the symbols we lend them.
  *
- * What a key was before is kept here and, for the case that we are killed, in a property of the root window, so that the
- * next ga-desktop gives it back.
+ * What a key was before is kept here and, for the case that we are killed, in a property of the root window, so that
+ * the next ga-desktop gives it back.
  */
 #ifndef GD_SPARE_H
 #define GD_SPARE_H

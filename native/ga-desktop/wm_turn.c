@@ -18,7 +18,8 @@ static xcb_atom_t atom_reply(xcb_connection_t *c, xcb_intern_atom_cookie_t ask) 
 }
 
 bool wm_turn_open(struct wm_turn *turn, struct x_display *display) {
-    static const char supported[] = "_NET_SUPPORTED", ask[] = "_NET_REQUEST_FRAME_EXTENTS", answer[] = "_NET_FRAME_EXTENTS";
+    static const char supported[] = "_NET_SUPPORTED", ask[] = "_NET_REQUEST_FRAME_EXTENTS";
+    static const char answer[] = "_NET_FRAME_EXTENTS";
     const uint32_t values[] = {1, XCB_EVENT_MASK_PROPERTY_CHANGE}; /* override-redirect: nobody manages it */
     xcb_connection_t *c = display->connection;
     xcb_intern_atom_cookie_t cookies[] = {
@@ -27,8 +28,9 @@ bool wm_turn_open(struct wm_turn *turn, struct x_display *display) {
         xcb_intern_atom(c, 0, sizeof answer - 1, answer),
     };
     *turn = (struct wm_turn){.display = display, .window = xcb_generate_id(c)};
-    xcb_create_window(c, XCB_COPY_FROM_PARENT, turn->window, display->root, -10, -10, 1, 1, 0, XCB_WINDOW_CLASS_INPUT_ONLY,
-                      XCB_COPY_FROM_PARENT, XCB_CW_OVERRIDE_REDIRECT | XCB_CW_EVENT_MASK, values);
+    xcb_create_window(c, XCB_COPY_FROM_PARENT, turn->window, display->root, -10, -10, 1, 1, 0,
+                      XCB_WINDOW_CLASS_INPUT_ONLY, XCB_COPY_FROM_PARENT, XCB_CW_OVERRIDE_REDIRECT | XCB_CW_EVENT_MASK,
+                      values);
     turn->supported = atom_reply(c, cookies[0]);
     turn->ask = atom_reply(c, cookies[1]);
     turn->answer = atom_reply(c, cookies[2]);

@@ -1,6 +1,6 @@
-/* Keys must not overtake a click. A window manager that focuses by click holds each press back (a frozen pointer grab) until it
- * has looked at it, but not the keys: those would reach the window that had the focus before. So after a press, and before
- * keys, the window manager is asked something that it answers in order. */
+/* Keys must not overtake a click. A window manager that focuses by click holds each press back (a frozen pointer grab)
+ * until it has looked at it, but not the keys: those would reach the window that had the focus before. So after a press,
+ * and before keys, the window manager is asked something that it answers in order. */
 #ifndef GD_WM_TURN_H
 #define GD_WM_TURN_H
 

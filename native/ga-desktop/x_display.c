@@ -14,7 +14,8 @@
 
 #define RETRY_NS 2000000
 
-/* A static program cannot look up host names, so ":1" is said as "unix/:1": never TCP. ("unix:1" is a path since libxcb 1.16.) */
+/* A static program cannot look up host names, so ":1" is said as "unix/:1": never TCP. ("unix:1" is a path since libxcb
+ * 1.16.) */
 static void local_name(const char *name, char *out, size_t size) {
     bool bare = name[0] == ':' && isdigit((unsigned char)name[1]);
     snprintf(out, size, "%s%s", bare ? "unix/" : "", name);
@@ -33,7 +34,8 @@ static void read_format(struct x_display *display) {
     xcb_depth_iterator_t depths = xcb_screen_allowed_depths_iterator(display->screen);
     struct pixel_format format = {0, 0, 0, 0};
     for (; formats.rem; xcb_format_next(&formats))
-        if (formats.data->depth == display->screen->root_depth) format.bytes_per_pixel = formats.data->bits_per_pixel / 8;
+        if (formats.data->depth == display->screen->root_depth)
+            format.bytes_per_pixel = formats.data->bits_per_pixel / 8;
     for (; depths.rem; xcb_depth_next(&depths)) {
         xcb_visualtype_iterator_t visuals = xcb_depth_visuals_iterator(depths.data);
         for (; visuals.rem; xcb_visualtype_next(&visuals)) {

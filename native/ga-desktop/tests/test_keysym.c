@@ -35,7 +35,8 @@ static void check_old_keysyms(void) {
 }
 
 static void check_utf8(void) {
-    const char *good[] = {"", "a", "\xc3\xa9", "\xe4\xbd\xa0", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "-0.07; rm -rf\n"};
+    const char *good[] = {"", "a", "\xc3\xa9", "\xe4\xbd\xa0", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf",
+                          "-0.07; rm -rf\n"};
     const char *bad[] = {"\xff", "\xc3", "\xc3\x28", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
                          "\x80", "\x01", "\xf0\x9f\x98", "\xf8\x88\x80\x80\x80"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)

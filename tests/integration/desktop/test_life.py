@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -160,17 +161,17 @@ def test_a_wrong_token_is_refused_on_both_sides(screen: Screen) -> None:
 
 def test_without_a_token_only_the_same_user_is_let_in(start_screen: StartScreen) -> None:
     screen = start_screen(start_service=False)
-    socket = screen.folder / "open.sock"
-    screen.start([screen.program, "--display", screen.display, "--socket", socket])
-    with DesktopClient.connect(socket, deadline=soon()) as client:
+    path = screen.folder / "open.sock"
+    screen.start([screen.program, "--display", screen.display, "--socket", path])
+    with DesktopClient.connect(path, deadline=soon()) as client:
         assert client.frame().height == 800
-    assert socket.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     screen.folder.parent.chmod(0o711)
     screen.folder.chmod(0o711)
-    socket.chmod(0o666)
-    script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(socket)!r}); print(s.recv(200))"
+    path.chmod(0o666)
+    script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r}); print(s.recv(200))"
     as_nobody = subprocess.run(
         ["setpriv", "--reuid", "65534", "--clear-groups", "/usr/bin/python3", "-c", script],
         capture_output=True,
@@ -197,6 +198,20 @@ def test_a_client_may_come_before_the_service_and_the_service_before_the_x_serve
     screen.start([XVFB, screen.display, "-screen", "0", "640x480x24", "-nolisten", "tcp"])
     waiting.join(20)
     assert connected[0].frame().width == 640
+
+
+def test_a_listening_socket_can_be_handed_over(start_screen: StartScreen) -> None:
+    """L4: nothing to race for."""
+    screen = start_screen(start_service=False)
+    path = screen.folder / "given.sock"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        number = listening.fileno()
+        argv = [screen.program, "--display", screen.display, "--listen-fd", str(number)]
+        screen.start(argv, pass_fds=[number])
+        with DesktopClient.connect(path, deadline=soon()) as client:
+            assert client.frame().width == 1280
 
 
 def test_a_leftover_socket_is_replaced_and_a_living_one_is_not(start_screen: StartScreen) -> None:

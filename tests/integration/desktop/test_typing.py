@@ -240,6 +240,32 @@ def test_text_waits_for_an_application_that_is_slow_to_read(
     terminal.await_text(text)
 
 
+def test_no_key_overtakes_a_click_that_moves_the_focus(
+    screen: Screen, client: DesktopClient, require_backend: RequireBackend
+) -> None:
+    """Between two terminals under a window manager that focuses by click: each text goes where the click before it went."""
+    require_backend("openbox", shutil.which("openbox") is not None, "openbox is not installed")
+    screen.start(["openbox"])
+    wait_until(lambda: "0x" in screen.run("xprop", "-root", "_NET_ACTIVE_WINDOW"), deadline=soon(), awaited="openbox")
+    terminals = []
+    for name, place in [("left", "+0+0"), ("right", "+640+0")]:
+        path, script = screen.folder / name, f"stty -echo; exec cat >> {screen.folder / name}"
+        path.touch()
+        screen.start(["xterm", "-geometry", f"70x20{place}", "-e", "sh", "-c", script])
+        terminals.append(path)
+    wait_until(
+        lambda: screen.run("xprop", "-root", "_NET_CLIENT_LIST").count("0x") == 2, deadline=soon(), awaited="both"
+    )
+    client.settle(300, 5000)
+    wanted = ["", ""]
+    for n in range(40):
+        side = n * 7 % 3 % 2
+        client.send([Click("left", 200 + side * 640, 200), TypeText(f"text {n}\n")])
+        wanted[side] += f"text {n}\n"
+    for path, text in zip(terminals, wanted, strict=True):
+        wait_until(lambda p=path, t=text: p.read_text() == t, deadline=soon(5), awaited=text, status=path.read_text)
+
+
 def test_keys_that_a_window_manager_grabs_are_never_lent(
     client: DesktopClient, open_probe: OpenProbe, terminal: Terminal
 ) -> None:
