@@ -246,7 +246,7 @@ def test_no_key_overtakes_a_click_that_moves_the_focus(
     """Between two terminals under a window manager that focuses by click: each text goes where the click before it went."""
     require_backend("openbox", shutil.which("openbox") is not None, "openbox is not installed")
     screen.start(["openbox"])
-    wait_until(lambda: "0x" in screen.run("xprop", "-root", "_NET_ACTIVE_WINDOW"), deadline=soon(), awaited="openbox")
+    wait_until(lambda: "= _NET" in screen.run("xprop", "-root", "_NET_SUPPORTED"), deadline=soon(), awaited="openbox")
     terminals = []
     for name, place in [("left", "+0+0"), ("right", "+640+0")]:
         path, script = screen.folder / name, f"stty -echo; exec cat >> {screen.folder / name}"
