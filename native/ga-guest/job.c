@@ -41,26 +41,31 @@ void job_signal(struct job *job, int number) {
 }
 
 void job_cancel(struct job *job, uint32_t flag) {
-    if (job->ended || job->give_up_ns || job->kind == JOB_SPAWN) return;
+    /* A keeper kills its tree, a file worker cleans up, a detached program that has not begun yet never does. */
+    static const int signals[] = {[JOB_EXEC] = KEEPER_KILL, [JOB_FILE] = SIGTERM, [JOB_SPAWN] = SIGKILL};
+    if (job->ended || job->give_up_ns) return;
     job->exited_flags |= flag;
     job->give_up_ns = clock_ns() + GIVE_UP_NS;
-    /* A keeper kills its tree, a file worker cleans up. */
-    kill(job->worker, job->kind == JOB_EXEC ? KEEPER_KILL : SIGTERM);
-    if (job->kind != JOB_FILE) return;
+    kill(job->worker, signals[job->kind]);
+    kill(job->worker, SIGCONT); /* somebody may have stopped it */
+    if (job->kind == JOB_EXEC) return;
     bool late = flag & GA_EXITED_TIMED_OUT;
     job->failed = true;
     job->error = late ? GA_ERROR_DEADLINE : GA_ERROR_CANCELLED;
     free(job->message);
-    job->message = strdup(late ? "the deadline of the file operation passed" : "the file operation was cancelled");
+    job->message = strdup(late ? "the deadline passed" : "it was cancelled");
     answer(job);
 }
 
 void job_abandon(struct job *job) {
-    job_cancel(job, GA_EXITED_CANCELLED);
+    /* What was detached outlives its connection, also when that breaks while it starts. */
+    if (job->kind == JOB_SPAWN)
+        job->finished = true;
+    else
+        job_cancel(job, GA_EXITED_CANCELLED);
     job->owner = NULL;
     output_stream_free(&job->streams[0]);
     output_stream_free(&job->streams[1]);
-    if (job->kind == JOB_SPAWN) job->finished = true;
 }
 
 static void send_tail(struct job *job, int stream) {

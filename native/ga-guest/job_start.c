@@ -14,6 +14,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "server.h"
+#include "title.h"
 
 /* The ends that the new process gets. */
 struct child_ends {
@@ -164,7 +165,7 @@ struct job *job_start_file(struct connection *owner, uint32_t channel, uint64_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    prctl(PR_SET_NAME, "ga-files");
+    title_set("ga-files");
     int kept[3] = {ends.fds[0], ends.fds[1], ends.status_fd};
     fd_close_others(kept, 3);
     work(request, ends.fds[0], ends.fds[1], ends.status_fd);

@@ -13,6 +13,7 @@
 #include "account.h"
 #include "descriptors.h"
 #include "environment.h"
+#include "process_limits.h"
 #include "protocol.h"
 #include "status.h"
 
@@ -34,12 +35,13 @@ static void reset_signals(void) {
 static int open_log(const struct launch *launch, const struct account *account) {
     if (!launch->log_path.size) return -1;
     char *path = ga_string_of(launch->log_path);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
     struct stat info;
     if (fd < 0) fail(errno, "cannot open the log", path);
     if (fstat(fd, &info) == 0 && info.st_size == 0 && fchown(fd, account->uid, account->gid)) {
         /* a file system without owners: the log still works */
     }
+    fcntl(fd, F_SETFL, O_APPEND); /* not blocking was only for opening a pipe that nobody reads */
     return fd;
 }
 
@@ -87,6 +89,7 @@ _Noreturn void launch_child(const struct launch *launch, int status_fd) {
     place_descriptors(fds);
     fd_close_others(&child_status_fd, 1);
     take_terminal(&account);
+    limits_restore();
     umask(022);
     enter_named_folder(launch);
     int error = account_become(&account);

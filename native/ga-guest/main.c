@@ -13,7 +13,9 @@
 #include "launch.h"
 #include "listener.h"
 #include "server.h"
+#include "process_limits.h"
 #include "sudo.h"
+#include "title.h"
 
 #ifndef GA_BUILD
 #define GA_BUILD "unknown"
@@ -83,6 +85,8 @@ static int run(int argc, char **argv) {
     }
     if (!open_ways_in(&server)) return 1;
     start_child(&server);
+    limits_raise();
+    title_set(options.role == GA_ROLE_INIT ? "ga-guest init" : "ga-guest serve");
     int status = server_run(&server);
     if (options.socket_path) unlink(options.socket_path);
     if (options.sudo_path) unlink(options.sudo_path);
@@ -101,6 +105,7 @@ static int usage(FILE *out, int status) {
 }
 
 int main(int argc, char **argv) {
+    title_begin(argc, argv);
     const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
     size_t length = strlen(name);
     if (length >= 4 && !strcmp(name + length - 4, "sudo")) return sudo_main(argc, argv);

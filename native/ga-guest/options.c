@@ -75,13 +75,13 @@ static bool take_option(struct options *options, const char *name, const char *v
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!strcmp(name, numbers[i])) return take_number_option(options, name, value, token);
     if (!strcmp(name, "--socket"))
-        options->socket_path = value;
+        options->socket_path = strdup(value);
     else if (!strcmp(name, "--tcp"))
-        options->tcp_address = value;
+        options->tcp_address = strdup(value);
     else if (!strcmp(name, "--device"))
-        options->device_path = value;
+        options->device_path = strdup(value);
     else if (!strcmp(name, "--sudo-socket"))
-        options->sudo_path = value;
+        options->sudo_path = strdup(value);
     else if (!strcmp(name, "--token-file"))
         token->path = value;
     else

@@ -63,18 +63,8 @@ static void watch_job(struct watch_list *list, struct job *job) {
     if (job_wants_output(job, 1)) watch(list, WATCH_ERR, job, job->streams[1].fd, POLLIN);
 }
 
-static bool may_be_evicted(const struct connection *connection) {
-    return !connection->dead && connection->opening_deadline_ns && connection->kind != CONNECTION_DEVICE;
-}
-
-static unsigned connection_count(const struct server *server) {
-    unsigned count = 0;
-    for (const struct connection *at = server->connections; at; at = at->next) count += !at->dead;
-    return count;
-}
-
 static void watch_all(struct server *server, struct watch_list *list, uint64_t now) {
-    bool room = !server->ending;
+    bool room = !server->ending && now >= server->accept_retry_ns;
     list->count = 0;
     watch(list, WATCH_SIGNALS, NULL, server->signal_fd, POLLIN);
     if (room) watch(list, WATCH_LISTEN, NULL, server->listen_fd, POLLIN);
@@ -92,6 +82,7 @@ static int milliseconds_until_next(const struct server *server, uint64_t now) {
     for (const struct connection *at = server->connections; at; at = at->next)
         if (at->opening_deadline_ns && at->opening_deadline_ns < next) next = at->opening_deadline_ns;
     if (server->device_retry_ns > now && server->device_retry_ns < next) next = server->device_retry_ns;
+    if (server->accept_retry_ns > now && server->accept_retry_ns < next) next = server->accept_retry_ns;
     if (server->ending && now + 5000000 < next) next = now + 5000000;
     if (next == UINT64_MAX) return -1;
     if (next <= now) return 0;
@@ -101,39 +92,15 @@ static int milliseconds_until_next(const struct server *server, uint64_t now) {
 
 /* --- what happened ---------------------------------------------------------------------------------------------- */
 
-static bool may_use_sudo(const struct options *options, uid_t uid) {
-    if (uid == 0) return true;
-    for (size_t i = 0; i < options->sudo_uid_count; i++)
-        if (options->sudo_uids[i] == uid) return true;
-    return false;
-}
-
-/* Who has not proved anything yet makes room for a newcomer, the one that came first (the list is newest first). */
-static bool evict_oldest(struct server *server) {
-    struct connection *oldest = NULL;
-    for (struct connection *at = server->connections; at; at = at->next)
-        if (may_be_evicted(at)) oldest = at;
-    if (oldest) connection_drop(oldest);
-    return oldest != NULL;
-}
-
-static void accept_one(struct server *server, int listen_fd, enum connection_kind kind) {
-    int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    if (connection_count(server) >= GA_MAX_CONNECTIONS && !evict_oldest(server)) {
-        close(fd);
-        return;
-    }
-    struct connection *connection = connection_open(server, fd, kind);
-    if (kind != CONNECTION_SUDO || may_use_sudo(server->options, connection->peer_uid)) return;
-    connection_fail(connection, 0, GA_ERROR_UNAUTHORIZED, 0, "this user may not run commands as another user here");
-    connection_close_after_flush(connection);
+/* From inside the world nobody ends it: only those who see us from outside our process namespace (sender 0) do. */
+static bool ends_the_world(const struct signalfd_siginfo *info) {
+    return info->ssi_signo != SIGCHLD && (getpid() != 1 || info->ssi_pid == 0);
 }
 
 static void take_signals(struct server *server) {
     struct signalfd_siginfo info;
     while (read(server->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo != SIGCHLD) server_begin_end(server, server->options->grace_ms);
+        if (ends_the_world(&info)) server_begin_end(server, server->options->grace_ms);
 }
 
 static void connection_ready(struct connection *connection, short events) {
@@ -147,8 +114,8 @@ static void handle(struct server *server, const struct watch *watch, short event
     struct job *job = watch->owner;
     switch (watch->kind) {
     case WATCH_SIGNALS: take_signals(server); break;
-    case WATCH_LISTEN: accept_one(server, server->listen_fd, CONNECTION_HOST); break;
-    case WATCH_SUDO_LISTEN: accept_one(server, server->sudo_listen_fd, CONNECTION_SUDO); break;
+    case WATCH_LISTEN: admit(server, server->listen_fd, CONNECTION_HOST); break;
+    case WATCH_SUDO_LISTEN: admit(server, server->sudo_listen_fd, CONNECTION_SUDO); break;
     case WATCH_CONNECTION: connection_ready(watch->owner, events); break;
     case WATCH_STATUS: job_read_status(job); break;
     case WATCH_STDIN: job_write_stdin(job); break;

@@ -29,6 +29,7 @@ struct server {
     unsigned spawned_next;
     pid_t main_child;
     uint64_t device_retry_ns;
+    uint64_t accept_retry_ns;
     bool ending;
     bool killed; /* while ending: KILL was sent */
     uint64_t end_ns;
@@ -47,6 +48,9 @@ struct job *server_find_job(const struct server *server, const struct connection
 void server_note_spawned(struct server *server, pid_t pid);
 const struct spawned *server_find_spawned(const struct server *server, pid_t pid);
 void server_reap(struct server *server);
+
+/* Takes one connection from a listener, or turns it away. (admission.c) */
+void admit(struct server *server, int listen_fd, enum connection_kind kind);
 
 /* ending.c */
 void ending_tick(struct server *server, uint64_t now);

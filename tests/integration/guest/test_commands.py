@@ -198,6 +198,13 @@ def test_a_fork_bomb_is_ended_by_the_deadline(channel: GuestChannel) -> None:
     assert left.stdout == b"0\n"
 
 
+def test_a_deadline_holds_when_our_own_part_was_stopped(channel: GuestChannel) -> None:
+    script = "pkill -STOP ga-keeper; sleep 7001"
+    result = channel.exec(["sh", "-c", script], deadline=Deadline.after(0.5))
+    assert result.timed_out and not result.kill_incomplete
+    assert channel.exec(["pgrep", "-f", "sleep 700[1]"], deadline=soon()).stdout == b""
+
+
 def test_a_passed_deadline_starts_nothing(channel: GuestChannel, tmp_path: Path) -> None:
     with pytest.raises(DeadlineExceeded):
         channel.exec(["touch", str(tmp_path / "made")], deadline=Deadline.after(-1))

@@ -77,6 +77,14 @@ def test_a_command_that_runs_while_the_world_ends_is_lost_or_ended(world: World)
             pass
 
 
+def test_nobody_inside_can_end_the_world(world: World) -> None:
+    with world.connect() as channel:
+        for number in ("TERM", "INT", "HUP", "QUIT", "KILL", "STOP", "PWR"):
+            channel.exec(["kill", f"-{number}", "1"], deadline=soon())
+            channel.exec(["pkill", f"-{number}", "-f", "^ga-guest"], deadline=soon())
+        assert channel.exec(["echo", "alive"], deadline=soon()).stdout == b"alive\n"
+
+
 def test_the_child_after_the_dashes_runs_and_can_end_the_world(start_world: StartWorld) -> None:
     world = start_world(command=["sh", "-c", "echo service up; sleep 1000"])
     with world.connect() as channel:

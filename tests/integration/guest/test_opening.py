@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gym_anything._util import proc
-from gym_anything.errors import Unauthorized, VersionSkew
+from gym_anything.errors import Unauthorized, Unreachable, VersionSkew
 from gym_anything.runtime.guest import handshake, wire
 from gym_anything.runtime.guest.channel import GuestChannel
 from gym_anything.runtime.native import programs
@@ -133,6 +133,28 @@ def test_many_silent_connections_do_not_lock_the_owner_out_for_long(world: World
     finally:
         for sock in silent:
             sock.close()
+
+
+def test_a_guest_that_is_full_says_so_and_serves_again_later(world: World) -> None:
+    channels = [world.connect() for _ in range(wire.CONSTANTS["MAX_CONNECTIONS"])]
+    try:
+        with pytest.raises(Unreachable, match="too many connections"):
+            GuestChannel.connect(world.socket, token=world.token, deadline=soon())
+        channels.pop().close()
+        with world.connect() as channel:
+            assert channel.exec(["true"], deadline=soon()).ok
+    finally:
+        for channel in channels:
+            channel.close()
+
+
+def test_process_lists_in_the_world_show_no_options_of_ours(world: World) -> None:
+    with world.connect() as channel:
+        job = channel.start(["sleep", "60"], deadline=soon())
+        result = channel.exec(["ps", "-eo", "args"], deadline=soon())
+        job.cancel()
+        assert b"ga-guest init" in result.stdout and b"ga-keeper" in result.stdout
+        assert b"--" not in result.stdout and str(world.socket).encode() not in result.stdout
 
 
 def test_the_guest_names_its_sources(world: World) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -43,6 +45,18 @@ def test_a_detached_process_that_cannot_start_says_why(channel: GuestChannel) ->
         channel.spawn(["/no/such"], deadline=soon())
     with pytest.raises(GuestCommandFailed, match="cannot open the log"):
         channel.spawn(["true"], log_path="/no/folder/log", deadline=soon())
+
+
+def test_a_log_that_nobody_reads_does_not_hang_the_start(channel: GuestChannel, world: World) -> None:
+    os.mkfifo(world.folder / "pipe")
+    with pytest.raises(GuestCommandFailed, match="cannot open the log"):
+        channel.spawn(["true"], log_path=str(world.folder / "pipe"), deadline=soon())
+
+
+def test_commands_do_not_inherit_our_own_limits(channel: GuestChannel) -> None:
+    ours = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    result = channel.exec(["sh", "-c", "ulimit -Sn; cat /proc/self/oom_score_adj"], deadline=soon())
+    assert result.stdout.split() == [str(ours).encode(), Path("/proc/self/oom_score_adj").read_bytes().strip()]
 
 
 def test_the_state_of_a_process_that_was_never_spawned_is_an_error(channel: GuestChannel) -> None:

@@ -253,6 +253,24 @@ def test_a_large_environment_and_many_at_once(channel: GuestChannel, sudo) -> No
     assert sorted(map(int, result.stdout.split())) == list(range(1, 31))
 
 
+def test_many_sudos_do_not_lock_the_host_out(world: World, channel: GuestChannel, sudo) -> None:  # type: ignore[no-untyped-def]
+    job = channel.start(
+        ["bash", "-c", "for i in $(seq 150); do sudo sleep 100 & done; wait"], user="ga", deadline=soon(60)
+    )
+    count = ["pgrep", "-c", "-x", "sleep"]
+    wait_until(
+        lambda: channel.exec(count, deadline=soon()).stdout == b"150\n", deadline=soon(50), awaited="150 commands"
+    )
+    with world.connect() as another:
+        assert another.exec(["true"], deadline=soon()).ok
+    assert sudo("sudo echo fine").stdout == b"fine\n"
+    threading.Timer(0.1, job.cancel).start()
+    assert job.wait().cancelled
+    wait_until(
+        lambda: channel.exec(count, deadline=soon()).stdout == b"0\n", deadline=soon(30), awaited="the end of them"
+    )
+
+
 def test_without_a_sudo_uid_only_root_may(start_world: StartWorld, program: object) -> None:
     world = start_world()
     with world.connect() as channel:

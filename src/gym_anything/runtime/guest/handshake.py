@@ -60,6 +60,8 @@ def _expect(message: wire.Message, name: str) -> wire.Message:
         raise VersionSkew(
             f"{text}: it speaks {message['version']}, we speak {ours}; use the same release on both sides"
         )
+    if message["error"] == wire.ERRORS["ERROR_BUSY"]:
+        raise Unreachable(f"the guest has no room for another connection: {text}")
     raise Unauthorized(f"the guest refused the connection: {text}")
 
 
