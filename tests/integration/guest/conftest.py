@@ -70,6 +70,8 @@ def start_world(program: Path) -> Iterator[StartWorld]:
         finally:
             for world in started:
                 world.stop()
+                report = world.log.read_text(errors="replace")
+                assert "Sanitizer" not in report and "runtime error" not in report, report
 
 
 @pytest.fixture
