@@ -96,8 +96,12 @@ def _menu(applications: Sequence[Application]) -> str:
 
 
 def chromium_flags(options: LocalOptions, *, wants_tree: bool) -> str:
-    """Return our settings for Debian's Chromium: no questions at its start, no search for a GPU that is not there."""
+    """Return our settings for Debian's Chromium: no questions at its start, no search for a GPU that is not there.
+
+    A click before the first picture of a page is kept, too: Chromium drops it in silence otherwise.
+    """
     flags = ["--no-first-run", "--password-store=basic", "--disable-search-engine-choice-screen"]
+    flags.append("--allow-pre-commit-input")
     if not options.opengl:
         flags.append("--disable-gpu")
     if wants_tree:
