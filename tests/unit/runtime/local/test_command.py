@@ -30,7 +30,14 @@ HOST = HostView(
 def plan_of(options: dict[str, Any] | None = None, host: HostView = HOST, **fields: Any) -> SandboxPlan:
     spec = EnvSpec.from_dict({"id": "e@1", "base": "debian-desktop", **fields})
     chosen = LocalOptions.model_validate(options or {})
-    return sandbox_plan(spec, chosen, host, WorldPlace(folder="/w", label=(("LABEL", "x"),)))
+    return sandbox_plan(
+        spec,
+        chosen,
+        host,
+        WorldPlace(
+            folder="/w", ids={"base_uid": 1, "base_gid": 1, "count": 65535, "how": "root"}, label=(("LABEL", "x"),)
+        ),
+    )
 
 
 def text_of(plan: SandboxPlan, path: str) -> str:

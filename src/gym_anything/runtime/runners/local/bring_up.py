@@ -54,6 +54,7 @@ def _bring_up(world: LocalWorld, plan: Blueprint, layers: Sequence[LayerPlan], r
     _limit(world, plan)
     place = WorldPlace(
         folder=str(world.place.path),
+        ids=world.ids.plan(),
         generation=world.next_generation(),
         layers=layers,
         cgroups=world.groups.procs_files,

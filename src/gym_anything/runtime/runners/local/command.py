@@ -16,6 +16,7 @@ from gym_anything.runtime.runners.local.sandbox.plan import (
     BindPlan,
     FilePlan,
     FolderPlan,
+    IdsPlan,
     LayerPlan,
     SandboxPlan,
 )
@@ -54,6 +55,7 @@ class WorldPlace:
     """Where one world lies and what it is built on."""
 
     folder: str
+    ids: IdsPlan
     generation: int = 0
     layers: Sequence[LayerPlan] = ()
     cgroups: Sequence[str] = ()
@@ -74,6 +76,7 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
     return SandboxPlan(
         world_dir=place.folder,
         generation=place.generation,
+        ids=place.ids,
         hostname=DESKTOP_NAME,
         layers=list(place.layers),
         binds=[*host.binds, *ours, *place.mounts],

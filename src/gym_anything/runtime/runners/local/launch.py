@@ -24,6 +24,7 @@ from gym_anything.runtime.runners.local.accounts import SANDBOX_PEOPLE
 from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
 from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.runtime.runners.local.reports import ReportLine
+from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
 from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan, SandboxPlan
 from gym_anything.runtime.runners.local.vnc import VncDoor
@@ -44,6 +45,7 @@ class LocalWorld:
         place: its folder in the state directory.
         facts: what the launcher said: ``pid`` of the world's init, ``base_uid``, ``id_count``, ``ids``.
         stages: seconds from the launch to each stage of the desktop.
+        ids: whom its users are on this host; kept from its first launch to its end, since its files belong to them.
         people: whom its commands run as. exec_env: what its commands need to know of it.
         stop_plan: how its processes are ended: at once, since all they leave goes with them.
         groups: its resource limits. door: VNC for people.
@@ -58,6 +60,7 @@ class LocalWorld:
         self._processes: list[SupervisedProcess] = []
         self._channel: GuestChannel | None = None
         self._desktop: DesktopClient | None = None
+        self.ids = identity.choose_range()
         self._token = secrets.token_hex(32).encode()
         self._reports: ReportLine | None = None
         self._ended = threading.Event()
@@ -137,7 +140,7 @@ class LocalWorld:
         return ready_r
 
     def _await_launcher(self, reports: ReportLine, deadline: Deadline) -> None:
-        facts = reports.next(deadline, "the sandbox")
+        facts = reports.next("launcher", deadline, "the sandbox")
         if "error" in facts:
             message = f"the sandbox could not be built: {facts['error']}"
             fix = str(facts.get("fix") or "")
@@ -150,7 +153,7 @@ class LocalWorld:
     def _await_desktop(self, reports: ReportLine, deadline: Deadline) -> None:
         stage = ""
         while stage != "ready":
-            report = reports.next(deadline, f"the desktop (so far: {stage or 'nothing'})")
+            report = reports.next("session", deadline, f"the desktop (so far: {stage or 'nothing'})")
             stage = str(report.get("stage"))
             if stage == "failed":
                 tail = self.log_tail()
@@ -274,6 +277,7 @@ class LocalWorld:
         self.end_processes()
         Supervisor.shared().stop_world(self.place.id)
         self.place.remove()
+        self.ids.release()
 
     def _socket(self, name: str) -> Path:
         return self.place.socket_path(name)

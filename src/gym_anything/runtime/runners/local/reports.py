@@ -7,7 +7,7 @@ import select
 import socket
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import BootTimedOut, WorldStartFailed
@@ -23,16 +23,24 @@ class ReportLine:
         self._check_going_on = check_going_on
         self._log_tail = log_tail
         self._buffer = b""
+        self._waiting: list[dict[str, Any]] = []
         self._poller = select.poll()
         self._poller.register(source, select.POLLIN)
         self._poller.register(self._woken, select.POLLIN)
 
-    def next(self, deadline: Deadline, awaited: str) -> dict[str, Any]:
-        """Return the next report.
+    def next(self, source: Literal["launcher", "session"], deadline: Deadline, awaited: str) -> dict[str, Any]:
+        """Return the next report of one of the two that report: a session may be quicker than its launcher.
 
         Raises: BootTimedOut, WorldStartFailed when the other side is gone (both with the log tail), and what
             ``check_going_on`` raises.
         """
+        while True:
+            for number, report in enumerate(self._waiting):
+                if ("stage" in report) == (source == "session"):
+                    return self._waiting.pop(number)
+            self._waiting.append(self._read(deadline, awaited))
+
+    def _read(self, deadline: Deadline, awaited: str) -> dict[str, Any]:
         while b"\n" not in self._buffer:
             left = deadline.remaining_or_none()
             events = dict(self._poller.poll(None if left is None else left * 1000))

@@ -16,7 +16,8 @@ from gym_anything.errors import GymAnythingError
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.local.host_view import host_links
 from gym_anything.runtime.runners.local.python_program import python_argv
-from gym_anything.runtime.runners.local.sandbox.plan import BindPlan, FilePlan, FolderPlan, SandboxPlan
+from gym_anything.runtime.runners.local.sandbox import identity
+from gym_anything.runtime.runners.local.sandbox.plan import BindPlan, FilePlan, FolderPlan, IdsPlan, SandboxPlan
 
 _MODULE = "gym_anything.runtime.runners.local.sandbox.launch"
 _LIMIT_S = 5.0
@@ -39,11 +40,13 @@ def try_sandbox() -> dict[str, Any]:
 
 def _build() -> dict[str, Any]:
     place = Run.current().new_world("local-trial")
+    ids = identity.choose_range()
     try:
         plan_path = place.path / "sandbox.json"
-        plan_path.write_text(json.dumps(_plan(str(place.path))), encoding="utf-8")
+        plan_path.write_text(json.dumps(_plan(str(place.path), ids.plan())), encoding="utf-8")
         return _launch(plan_path, place.env)
     finally:
+        ids.release()
         Supervisor.shared().stop_world(place.id)
         place.remove()
 
@@ -74,11 +77,12 @@ def _launch(plan_path: Path, env: dict[str, str]) -> dict[str, Any]:
     return report
 
 
-def _plan(folder: str) -> SandboxPlan:
+def _plan(folder: str, ids: IdsPlan) -> SandboxPlan:
     links = {path: to for path, to in host_links().items() if not path.startswith("/etc/")}
     return SandboxPlan(
         world_dir=folder,
         generation=0,
+        ids=ids,
         hostname="trial",
         layers=[],
         binds=[BindPlan(source="/usr", target="/usr", map_ids=True)],

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the launcher starts with as few imports as it can
     from collections.abc import Callable
 
+    from gym_anything.runtime.runners.local.sandbox.plan import IdsPlan
+
 COUNT = 65535
 """How many users a world has: one less than are granted, so that ``unshare --map-auto``, too, can map all of them."""
 STRIDE = 65536
@@ -36,9 +38,18 @@ class IdRange:
         self.how = how
         self.lock = lock
 
+    def release(self) -> None:
+        """Give the ids back; idempotent."""
+        if self.lock is not None:
+            self.lock.close()
+
+    def plan(self) -> IdsPlan:
+        """Return what the launcher needs to know."""
+        return {"base_uid": self.base_uid, "base_gid": self.base_gid, "count": self.count, "how": self.how}
+
 
 def choose_range() -> IdRange:
-    """Return the ids for one new world, reserved while this process (and who inherits its lock) lives."""
+    """Return the ids for one new world, reserved until ``release`` or the end of this process."""
     if os.geteuid() == 0:
         return _private_range()
     granted = _granted_bases()

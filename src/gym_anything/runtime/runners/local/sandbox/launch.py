@@ -47,8 +47,6 @@ def main(argv: list[str]) -> int:
         return 1
     report(ready_fd, {"pid": pid, "base_uid": ids.base_uid, "id_count": ids.count, "ids": ids.how})
     os.close(ready_fd)
-    if ids.lock is not None:
-        ids.lock.set_inheritable(True)
     os.execv(plan["waiter"], [plan["waiter"], str(pid)])
 
 
@@ -65,7 +63,7 @@ def build(plan: SandboxPlan, ready_fd: int, token_fd: int) -> tuple[int, identit
     os.chdir(plan["world_dir"])
     for name in ("upper", f"gen{plan['generation']}"):
         os.makedirs(name, mode=0o700, exist_ok=True)
-    ids = identity.choose_range()
+    ids = identity.IdRange(**plan["ids"])
     fds = open_descriptors(ready_fd, token_fd)
     privileged = ids.how == "root"
     if privileged:

@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import TypedDict
 
 
+class IdsPlan(TypedDict):
+    """The ids of the world, reserved by the runner for as long as the world's files are in use."""
+
+    base_uid: int
+    base_gid: int
+    count: int
+    how: str
+
+
 class LayerPlan(TypedDict):
     """One read-only layer of the root file system (a checkpoint), newest first in ``SandboxPlan.layers``."""
 
@@ -70,6 +79,7 @@ class SandboxPlan(TypedDict):
 
     world_dir: str
     generation: int
+    ids: IdsPlan
     hostname: str
     layers: list[LayerPlan]
     binds: list[BindPlan]
