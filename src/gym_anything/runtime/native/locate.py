@@ -8,6 +8,8 @@ from pathlib import Path
 from gym_anything.errors import NativeProgramMissing
 from gym_anything.runtime.native import programs
 
+_found: dict[tuple[str, Path], Path] = {}
+
 
 def cache_folder() -> Path:
     """Return the folder of builds: ``$XDG_CACHE_HOME/gym-anything/native``, by default below ``~/.cache``."""
@@ -40,10 +42,19 @@ def find_program(name: str) -> Path | None:
 def native_program(name: str) -> Path:
     """Return the path of a built program (``ga-guest``, ``ga-desktop``) made from this version's sources.
 
-    In a source checkout, where the sources change, a missing build is made (some seconds, once per change).
+    In a source checkout, where the sources change, a missing build is made (some seconds, once per change). What was
+    found is remembered for the life of the process.
 
     Raises: NativeProgramMissing, with the command that builds it.
     """
+    key = (name, cache_folder())
+    known = _found.get(key)
+    if known is None or not os.access(known, os.X_OK):
+        known = _found[key] = _find_or_build(name)
+    return known
+
+
+def _find_or_build(name: str) -> Path:
     root = programs.source_root()
     if name not in programs.program_names(root):
         raise NativeProgramMissing(f"there is no native program {name!r}; known: {programs.program_names(root)}")
