@@ -1,55 +1,80 @@
-"""Our own benchmark on real desktops: the oracle passes, doing nothing and near misses fail, and nothing is broken.
+"""Our own benchmark on real desktops, by the command line: each task proves itself, all of them make the right table.
 
 Every oracle and near miss is made of contract actions only, so this also says that real applications take our input.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gym_anything.benchmark.episode_request import EpisodeRequest
-from gym_anything.benchmark.execute import execute
-from gym_anything.benchmark.layout import Benchmark
-from gym_anything.benchmark.plan import Choice, plan_benchmark
-from gym_anything.benchmark.process_executor import ProcessExecutor
-from gym_anything.benchmark.results import ResultsFolder
-from gym_anything.runtime.runners.facts import runner_status
-from gym_anything.runtime.runners.registry import resolve_runner
 from tests.conftest import RequireBackend
+from tests.e2e.command_line import CommandLine, verdicts
+from tests.e2e.local_world import require_local_world
 
-pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2] / "benchmarks" / "desktop_basics"
+TASKS = sorted(path.parent.name for path in ROOT.glob("environments/debian_desktop/tasks/*/task.json"))
+ALL = ("benchmark", "all", "--benchmark", str(ROOT), "--agent", "oracle", "--fast-io", "--parallel", "2", "--seed", "0")
 
 
-@pytest.mark.parametrize(
-    ("agent", "arguments", "status"),
-    [
-        ("oracle", {}, "passed"),
-        ("oracle", {"solution": "near_miss_1.json"}, "failed"),
-        ("oracle", {"solution": "near_miss_2.json"}, "failed"),
-        ("noop", {}, "failed"),
-    ],
-    ids=["oracle", "near-miss-1", "near-miss-2", "do-nothing"],
-)
-def test_every_task_ends_as_it_must(
-    tmp_path: Path, require_backend: RequireBackend, agent: str, arguments: dict[str, Any], status: str
-) -> None:
-    """V3: doing nothing does not pass."""
-    local = runner_status(resolve_runner("local"))
-    require_backend("local", local.available, local.reason or "")
-    results = ResultsFolder(tmp_path / "all_runs", "desktop_basics")
-    template = EpisodeRequest(env_dir="", env="", task="", agent=agent, agent_args=arguments, seed=0, fast_io=True)
-    plan = plan_benchmark(Benchmark("desktop_basics", ROOT), Choice(), template, results)
-    assert len(plan.requests) >= 6
-    runs = execute(plan.requests, ProcessExecutor(), results, jobs=2)
-    wrong = {
-        run.record.request["task"]: (run.record.outcome.status, run.record.outcome.story)
-        for run in runs
-        if run.record.outcome.status != status
-    }
-    assert wrong == {}
-    assert len(runs) == len(plan.requests)
+@pytest.fixture
+def cli(tmp_path: Path, require_backend: RequireBackend) -> CommandLine:
+    require_local_world(require_backend)
+    return CommandLine(tmp_path)
+
+
+def test_the_first_six_applications_have_a_task() -> None:
+    """Editor with Unicode, terminal, drag and drop, spreadsheet, dialog with menus, web form."""
+    first = {"write_note", "count_errors", "file_invoice", "sum_column", "replace_word", "register_visitor"}
+    assert first <= set(TASKS)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_oracle_passes_and_nothing_else_does(task: str, cli: CommandLine) -> None:
+    """V3: doing nothing does not pass, nor do near misses."""
+    report = cli.json("verify", "task", "debian_desktop", task, "--benchmark", str(ROOT), "--artifacts", "artifacts")
+    rows = {row["attempt"]: (row["status"], row["story"]) for row in report["attempts"]}
+    assert len(rows) >= 4, "nothing, an oracle, two near misses"
+    assert {attempt for attempt, (status, _) in rows.items() if status == "passed"} == {"oracle.json"}, rows
+    assert not [row for row in rows.values() if row[0] == "broken"], rows
+    assert len(list((cli.folder / "artifacts").iterdir())) == len(rows)
+
+
+def test_the_whole_benchmark_makes_the_right_table_and_is_not_played_twice(cli: CommandLine) -> None:
+    """V6: finished results are kept; a run that goes on plays only what is missing."""
+    report = cli.json(*ALL, "--expect", "passed")
+    assert verdicts(report) == dict.fromkeys(TASKS, ("passed", 100.0))
+    totals = report["totals"]
+    assert (totals["runs"], totals["passed"], totals["failed"], totals["broken"]) == (len(TASKS), len(TASKS), 0, 0)
+    assert (totals["pass_rate"], totals["mean_score"], totals["already"]) == (1.0, 100.0, 0)
+    for row in report["episodes"]:
+        run = Path(row["run_dir"])
+        assert run.is_relative_to(cli.folder / "all_runs" / "desktop_basics" / "oracle")
+        names = {path.name for path in (run / row["episode_dir"]).iterdir()}
+        assert {"traj.jsonl", "summary.json", "frame_00000.png", "final.png", "recording.mp4"} <= names
+    written = {path: path.stat().st_mtime_ns for path in (cli.folder / "all_runs").rglob("info.json")}
+    assert len(written) == len(TASKS)
+    again = cli.json(*ALL, "--skip-existing")
+    assert again["totals"]["already"] == len(TASKS) == again["totals"]["passed"]
+    assert verdicts(again) == verdicts(report)
+    assert {path: path.stat().st_mtime_ns for path in (cli.folder / "all_runs").rglob("info.json")} == written
+    table = cli(*ALL, "--skip-existing")
+    assert all(task in table for task in TASKS) and f"{len(TASKS)} passed, 0 failed, 0 broken" in table
+
+
+def test_a_run_that_makes_checkpoints_and_one_that_starts_from_them_agree(cli: CommandLine) -> None:
+    """K6: six tasks, two at a time, and one creator: the others use what it made."""
+    restored = []
+    for exp in ("making", "restored"):
+        report = cli.json(*ALL, "--use-cache", "--cache-level", "post_start", "--exp", exp)
+        assert verdicts(report) == dict.fromkeys(TASKS, ("passed", 100.0)), exp
+        summaries = [Path(row["run_dir"]) / row["episode_dir"] / "summary.json" for row in report["episodes"]]
+        restored.append([json.loads(path.read_text(encoding="utf-8"))["restored_from"] for path in summaries])
+        checkpoints = [path for path in (cli.folder / "checkpoints").iterdir() if path.name != "locks"]
+        assert len(checkpoints) == 1
+    assert 1 <= restored[0].count(None) <= 2
+    assert restored[1] == ["post_start"] * len(TASKS)
