@@ -68,6 +68,7 @@ class RunProgress:
         label = news.request.label
         if news.kind == "started":
             self._bars[news.index] = self._live.add_task(f"{label}: starting", total=None)
+            return
         bar = self._bars.get(news.index)
         if bar is None:
             return
