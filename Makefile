@@ -39,8 +39,10 @@ check: setup
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-cache
 
+# The native programs under the sanitizers: their own tests, and real guests and desktops.
 native: setup
-	$(MAKE) -C native test SANITIZE=1
+	$(MAKE) -s -C native test SANITIZE=1
+	SANITIZE=1 $(PYTEST) -q tests/integration/guest tests/integration/desktop/test_wire_abuse.py
 
 bench: setup
 	$(PY) -m tests.bench.figures --print $(ARGS)
