@@ -25,18 +25,21 @@ bool keys_are_known(struct input *input, const uint32_t *keysyms, int count) {
     return spares <= spare_lendable(&input->spare);
 }
 
-/* The layout's keys, and spare ones for what it lacks. */
+/* The layout's keys, and spare ones for what it lacks; `target` is who will get them when spare keys are among them. */
 static enum input_result get_ready(struct input *input, const uint32_t *keysyms, int count,
-                                   struct keyboard_state *state) {
+                                   struct keyboard_state *state, struct drain_target *target) {
     uint32_t needed[GD_MAX_KEYS];
     enum input_result result = INPUT_DONE;
+    *target = (struct drain_target){.window = XCB_NONE};
     if (!keyboard_update(input, state)) return INPUT_LOST;
     int left = missing(input, keysyms, count, needed);
+    bool lends = left > 0;
     while (left) {
-        int lent = keyboard_lend(input, needed, left, &result);
-        if (!lent) return result;
+        if (!keyboard_lend(input, needed, left, &result)) return result;
         left = missing(input, keysyms, count, needed);
     }
+    if (spare_any_reserved(&input->spare)) *target = drain_focus(&input->drain, NULL);
+    if (lends && !keyboard_await_map(input, target)) return input_go_on(input) ? INPUT_STUCK : INPUT_CUT;
     return INPUT_DONE;
 }
 
@@ -58,10 +61,9 @@ enum input_result press_keys(struct input *input, const uint32_t *keysyms, int c
     struct keyboard_state state;
     struct held pressed[GD_MAX_KEYS];
     int pressed_count = 0;
-    enum input_result result = get_ready(input, keysyms, count, &state);
+    struct drain_target target;
+    enum input_result result = get_ready(input, keysyms, count, &state, &target);
     if (result != INPUT_DONE) return result;
-    struct drain_target target = {.window = XCB_NONE};
-    if (spare_any_reserved(&input->spare)) target = drain_focus(&input->drain, NULL);
     uint8_t down = state.base;
     for (int i = 0; i < count; i++)
         if (press(input, keysyms[i], &down, &pressed[pressed_count])) pressed_count++;
@@ -75,10 +77,9 @@ enum input_result press_keys(struct input *input, const uint32_t *keysyms, int c
 
 enum input_result keys_down(struct input *input, const uint32_t *keysyms, int count) {
     struct keyboard_state state;
-    enum input_result result = get_ready(input, keysyms, count, &state);
+    struct drain_target target;
+    enum input_result result = get_ready(input, keysyms, count, &state, &target);
     if (result != INPUT_DONE) return result;
-    struct drain_target target = {.window = XCB_NONE};
-    if (spare_any_reserved(&input->spare)) target = drain_focus(&input->drain, NULL);
     uint8_t down = state.base;
     for (int i = 0; i < count; i++) {
         struct held pressed;

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "clock.h"
-#include "idle.h"
 
 #define BLIND_NS (30 * MS_NS)      /* what an application gets that tells us nothing */
 /* A busy program is never seen at rest: it has had its time then, if it has read all. */
 #define IDLE_LIMIT_NS (1000 * MS_NS)
+#define MAP_LIMIT_NS (250 * MS_NS)
 #define SERVER_TURNS 3
 #define LOOK_NS (MS_NS / 2)
 
@@ -27,6 +27,10 @@ bool drain_open(struct drain *drain, struct x_display *display) {
     drain->wm_protocols = atom(display->connection, "WM_PROTOCOLS");
     drain->net_wm_ping = atom(display->connection, "_NET_WM_PING");
     return !x_display_lost(display);
+}
+
+void drain_close(struct drain *drain) {
+    idle_end(&drain->probe);
 }
 
 /* Answers to pings are sent to the root window. */
@@ -106,43 +110,56 @@ static void wait_for_events(struct drain *drain, uint64_t ns) {
 }
 
 /* A program that waits for the X server's answer looks idle too: when the server has had its turn, it must still be. */
-static enum idle_state look_twice(struct drain *drain, struct idle_probe *probe) {
-    enum idle_state state = idle_look(probe);
+static enum idle_state look_twice(struct drain *drain) {
+    enum idle_state state = idle_look(&drain->probe);
     if (state != IDLE_REACHED) return state;
     for (int i = 0; i < SERVER_TURNS; i++) x_display_sync(drain->display);
-    return idle_look(probe);
+    return idle_look(&drain->probe);
 }
 
-/* One more look at the oldest mark; `probe` watches its process where there is no ping. */
-static void look_at_oldest(struct drain *drain, struct idle_probe *probe, bool probing) {
+/* One more look at the oldest mark; the probe watches its process where there is no ping. */
+static void look_at_oldest(struct drain *drain, bool probing) {
     struct drain_mark *mark = &drain->marks[0];
     uint64_t waited = clock_ns() - mark->set_ns;
-    enum idle_state state = probing ? look_twice(drain, probe) : IDLE_UNREAD;
+    enum idle_state state = probing ? look_twice(drain) : IDLE_UNREAD;
     if (state == IDLE_REACHED || (state == IDLE_RUNNING && waited >= IDLE_LIMIT_NS)) mark->past = true;
-    if (mark->target.pid && !probing && waited >= BLIND_NS) mark->past = true;
+    if (mark->target.pid && !mark->target.pings && !probing && waited >= BLIND_NS) mark->past = true;
     /* Asked seldom: a window that went away takes its answer with it. */
     if (mark->target.pings && waited > BLIND_NS && !window_exists(drain, mark->target.window)) mark->past = true;
     drain_look(drain);
 }
 
-bool drain_wait(struct drain *drain, uint64_t epoch, const struct drain_patience *patience) {
-    uint64_t until = clock_ns() + patience->limit_ns, step = LOOK_NS;
-    drain_look(drain);
-    while (drain->past < epoch && drain->count) {
-        struct idle_probe probe = {.netlink_fd = -1};
-        uint64_t watched = drain->marks[0].epoch;
-        bool probing = !drain->marks[0].target.pings && idle_begin(&probe, drain->marks[0].target.pid);
-        while (drain->count && drain->marks[0].epoch == watched) {
-            if (!patience->turn(patience->owner) || clock_ns() > until) {
-                idle_end(&probe);
-                return false;
-            }
-            look_at_oldest(drain, &probe, probing);
-            if (!drain->count || drain->marks[0].epoch != watched) break;
-            wait_for_events(drain, step);
-            if (!probing && step < 10 * MS_NS) step += step / 2;
-        }
-        idle_end(&probe);
+/* False when patience ended. */
+static bool await_oldest(struct drain *drain, const struct drain_patience *patience, uint64_t until) {
+    const struct drain_mark *oldest = &drain->marks[0];
+    uint64_t watched = oldest->epoch, step = LOOK_NS;
+    bool probing = !oldest->target.pings && idle_begin(&drain->probe, oldest->target.pid);
+    while (drain->count && drain->marks[0].epoch == watched) {
+        if (!patience->turn(patience->owner) || clock_ns() > until) return false;
+        look_at_oldest(drain, probing);
+        if (!drain->count || drain->marks[0].epoch != watched) break;
+        wait_for_events(drain, step);
+        if (!probing && step < 10 * MS_NS) step += step / 2;
     }
     return true;
+}
+
+bool drain_wait(struct drain *drain, uint64_t epoch, const struct drain_patience *patience) {
+    uint64_t until = clock_ns() + patience->limit_ns;
+    drain_look(drain);
+    while (drain->past < epoch && drain->count)
+        if (!await_oldest(drain, patience, until)) return false;
+    return true;
+}
+
+bool drain_await_map(struct drain *drain, const struct drain_target *target, const struct drain_patience *patience) {
+    uint64_t began = clock_ns();
+    if (!idle_begin(&drain->probe, target->pid) || drain->probe.sockets.count < 2) return true;
+    for (;;) {
+        uint64_t waited = clock_ns() - began;
+        if (!patience->turn(patience->owner) || waited > patience->limit_ns) return false;
+        enum idle_state state = look_twice(drain);
+        if (state == IDLE_REACHED || (state == IDLE_RUNNING && waited >= MAP_LIMIT_NS)) return true;
+        wait_for_events(drain, LOOK_NS);
+    }
 }

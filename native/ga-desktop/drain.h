@@ -3,10 +3,14 @@
  * A mark is set behind keys that were sent. It is past when the application that had the focus (a) has answered a
  * _NET_WM_PING, which it reads after the keys, or, where it speaks no ping, (b) has been seen at rest, or, where that
  * cannot be told, (c) has had 30 ms.
+ *
+ * A program with several connections to the X server may get its keys through one and news of the keyboard map through
+ * another (Chromium does, by way of GTK). After a change of the map such a program is given time until it rests.
  */
 #ifndef GD_DRAIN_H
 #define GD_DRAIN_H
 
+#include "idle.h"
 #include "x_display.h"
 
 #define DRAIN_MARKS 16
@@ -33,6 +37,7 @@ struct drain {
     uint64_t past;  /* every mark up to this one is past */
     struct drain_mark marks[DRAIN_MARKS];
     int count;
+    struct idle_probe probe;
 };
 
 /* Lets the owner of the wait go on with its duties; false ends the wait. */
@@ -43,6 +48,7 @@ struct drain_patience {
 };
 
 bool drain_open(struct drain *drain, struct x_display *display);
+void drain_close(struct drain *drain);
 /* `known` (or NULL) is taken again if the focus is still there. */
 struct drain_target drain_focus(struct drain *drain, const struct drain_target *known);
 struct drain_target drain_under_pointer(struct drain *drain);
@@ -50,6 +56,8 @@ struct drain_target drain_under_pointer(struct drain *drain);
 uint64_t drain_set_mark(struct drain *drain, struct drain_target target, const struct drain_patience *patience);
 /* Waits until the marks up to this epoch are past; false when patience ended first. */
 bool drain_wait(struct drain *drain, uint64_t epoch, const struct drain_patience *patience);
+/* After a change of the keyboard map, before keys; false when patience ended first. */
+bool drain_await_map(struct drain *drain, const struct drain_target *target, const struct drain_patience *patience);
 void drain_take_message(struct drain *drain, const xcb_client_message_event_t *message);
 /* Marks that nobody waits for are settled here, without waiting. */
 void drain_look(struct drain *drain);

@@ -64,7 +64,7 @@ static struct drain_target target_above(struct drain *drain, xcb_window_t window
         }
         at = step.parent;
     }
-    if (!target.pings && window != XCB_NONE && window != root) target.pid = pid_of_client(drain, window);
+    if (window != XCB_NONE && window != root) target.pid = pid_of_client(drain, window);
     return target;
 }
 

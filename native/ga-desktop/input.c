@@ -44,6 +44,7 @@ void input_close(struct input *input) {
         x_display_sync(&input->display);
     }
     keymap_free(&input->keymap);
+    drain_close(&input->drain);
     x_display_close(&input->display);
 }
 

@@ -109,6 +109,11 @@ void keyboard_modifiers(struct input *input, uint8_t modifiers, bool down) {
     if (modifiers & input->keymap.level3_mask) input_key(input, input->keymap.level3_key, down);
 }
 
+bool keyboard_await_map(struct input *input, const struct drain_target *target) {
+    struct drain_patience patience = input_patience(input, DRAIN_LIMIT_NS);
+    return drain_await_map(&input->drain, target, &patience);
+}
+
 void keyboard_mark(struct input *input, const struct drain_target *before) {
     struct drain_patience patience = input_patience(input, DRAIN_LIMIT_NS);
     if (!spare_any_reserved(&input->spare)) return;

@@ -23,6 +23,8 @@ bool keyboard_stroke_of_character(struct input *input, uint32_t character, struc
 int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, enum input_result *result);
 /* Presses or releases the keys of these modifiers. */
 void keyboard_modifiers(struct input *input, uint8_t modifiers, bool down);
+/* After keys were lent to it, before they are pressed; false when it does not take notice. */
+bool keyboard_await_map(struct input *input, const struct drain_target *target);
 /* Sets a mark behind the spare keys used so far, if any were, towards whoever had the focus before and has it now. */
 void keyboard_mark(struct input *input, const struct drain_target *before);
 

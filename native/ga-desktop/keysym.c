@@ -1,6 +1,7 @@
 #include "keysym.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define UNICODE_BASE 0x01000000u
 #define LARGEST_CHARACTER 0x10ffffu
@@ -69,6 +70,14 @@ bool keysym_is_modifier(uint32_t keysym) {
     return shift_to_hyper || levels_and_groups || keysym == 0xff7e || keysym == KEYSYM_NUM_LOCK;
 }
 
-bool keysym_is_vendor(uint32_t keysym) {
-    return keysym >= 0x1008ff00u && keysym <= 0x1008ffffu;
+/* Browsers and desktops act on these: audio, power, mail, back, forward, search, copy, cut, paste, open, save, new, close,
+ * send, reply, reload, zoom, scroll, menu … Chromium even does when the key has got another symbol since it started. */
+static const uint8_t acting[] = {
+    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x1c, 0x21, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2c,
+    0x2e, 0x2f, 0x30, 0x31, 0x37, 0x38, 0x3e, 0x56, 0x57, 0x58, 0x65, 0x68, 0x6b, 0x6d, 0x72, 0x73, 0x77, 0x78, 0x79,
+    0x7b, 0x8b, 0x8c, 0x90, 0xa7};
+#define VENDOR_BASE 0x1008ff00u
+
+bool keysym_is_unused(uint32_t keysym) {
+    return keysym >= VENDOR_BASE && keysym <= VENDOR_BASE + 0xff && !memchr(acting, (int)(keysym & 0xff), sizeof acting);
 }

@@ -25,7 +25,7 @@ uint32_t keysym_character(uint32_t keysym);
 /* The keysym that types a character; NO_KEYSYM when no key does (control characters, surrogates). */
 uint32_t keysym_of_character(uint32_t character);
 bool keysym_is_modifier(uint32_t keysym);
-/* Keys of media keyboards, which ordinary desktops do without. */
-bool keysym_is_vendor(uint32_t keysym);
+/* Keys of media keyboards that no program acts on by itself, so that nobody misses them. */
+bool keysym_is_unused(uint32_t keysym);
 
 #endif

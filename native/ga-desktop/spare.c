@@ -28,12 +28,12 @@ static uint8_t usual_code(uint32_t keysym) {
     }
 }
 
-/* Empty, or with nothing but symbols of media keyboards. */
+/* Empty, or with nothing but symbols that nobody misses. */
 static bool is_unused(const struct keymap *keymap, int code) {
     const struct key *key = &keymap->keys[code];
     if (!key->complete || keymap->modifiers_of[code]) return false;
     for (int i = 0; i < key->symbol_count; i++)
-        if (key->symbols[i] != NO_KEYSYM && !keysym_is_vendor(key->symbols[i])) return false;
+        if (key->symbols[i] != NO_KEYSYM && !keysym_is_unused(key->symbols[i])) return false;
     return true;
 }
 

@@ -86,6 +86,7 @@ static enum input_result type_lifted(struct input *input, const uint8_t *at, con
             target = drain_focus(&input->drain, NULL);
             aimed = true;
         }
+        if (count && !keyboard_await_map(input, &target)) return input_go_on(input) ? INPUT_STUCK : INPUT_CUT;
         at = type_chunk(input, at, end);
         keyboard_mark(input, &target);
         if (at == end) break;
