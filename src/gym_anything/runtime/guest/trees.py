@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.tar_extract import extract_data
 from gym_anything.runtime.guest import wire
 from gym_anything.runtime.guest.connection import Connection
 from gym_anything.runtime.guest.exchange import Exchange, deadline_ms
@@ -37,9 +38,8 @@ def get_tree(connection: Connection, path: str, dest: Path, deadline: Deadline) 
     """Copy the content of the guest folder ``path`` into ``dest``.
 
     Returns: names that were left out because they would lead out of ``dest`` (links with absolute or outside
-        targets), as the data filter of ``tarfile`` decides.
+        targets); see ``tar_extract``.
     """
-    left_out: list[str] = []
     dest.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(prefix="ga-tree-") as archive:
         exchange = Exchange(connection, f"copy guest folder {path!r}", deadline)
@@ -47,9 +47,4 @@ def get_tree(connection: Connection, path: str, dest: Path, deadline: Deadline) 
         exchange.finish(sink=lambda _stream, chunk: archive.write(chunk))
         archive.seek(0)
         with tarfile.open(fileobj=archive, mode="r:") as tar:
-            for member in tar:
-                try:
-                    tar.extract(member, dest, filter="data")
-                except tarfile.FilterError:
-                    left_out.append(member.name)
-    return left_out
+            return extract_data(tar, dest)
