@@ -30,6 +30,16 @@ def test_a_file_is_replaced_whole_with_the_mode_asked_for(tmp_path: Path) -> Non
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_a_file_without_a_mode_obeys_the_umask(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        atomic_write.write_bytes(tmp_path / "a", b"screen")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+
+
 def test_a_failed_write_leaves_the_old_content_and_no_part(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.mkdir()

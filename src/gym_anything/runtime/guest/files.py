@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from gym_anything._util.atomic_write import new_file
 from gym_anything._util.deadline import Deadline
 from gym_anything.runtime.guest import wire
 from gym_anything.runtime.guest.connection import Connection
@@ -66,16 +66,8 @@ def read_file(connection: Connection, path: str, write: Callable[[bytes], object
 def get_file(connection: Connection, path: str, dest: Path, deadline: Deadline) -> None:
     """Copy a guest file to ``dest``, which appears whole or not at all."""
     dest.parent.mkdir(parents=True, exist_ok=True)
-    number, name = tempfile.mkstemp(prefix=".ga-get-", dir=dest.parent)
-    beside = Path(name)
-    try:
-        with os.fdopen(number, "wb") as out:
-            read_file(connection, path, out.write, deadline)
-        beside.chmod(0o644)
-        beside.replace(dest)
-    except BaseException:  # also Ctrl-C: the half-written file must go
-        beside.unlink(missing_ok=True)
-        raise
+    with new_file(dest) as out:
+        read_file(connection, path, out.write, deadline)
 
 
 def _file_chunks(source: IO[bytes]) -> Iterator[bytes]:
