@@ -64,7 +64,7 @@ def test_the_accounts_are_the_worlds_own(prison: LocalRunner) -> None:
 def test_only_the_worlds_processes_are_visible(prison: LocalRunner) -> None:
     inside = prison.exec_capture("ls /proc | grep -c '^[0-9]'")
     assert int(inside) < 30
-    assert prison.exec_capture("cat /proc/1/comm").strip() == "ga-guest"
+    assert prison.exec_capture("cat /proc/1/comm").startswith("ga-guest")
 
 
 def test_a_socket_on_the_hosts_loopback_cannot_be_reached(prison: LocalRunner) -> None:
