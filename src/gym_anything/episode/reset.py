@@ -18,6 +18,7 @@ from gym_anything.episode.observing import observe
 from gym_anything.episode.pacing import DEFAULT_GAP_S, let_time_pass
 from gym_anything.episode.recording import start_frame_work
 from gym_anything.episode.session import Session
+from gym_anything.episode.task_content import task_content_digest
 
 
 def begin_episode(session: Session, plan: CachePlan, seed: int | None) -> Episode:
@@ -41,9 +42,10 @@ def begin_episode(session: Session, plan: CachePlan, seed: int | None) -> Episod
             "use_savevm": plan.use_savevm,
         },
     )
-    runner.on_episode_start(
-        {"episode_dir": str(folder.path), "env_id": session.env_spec.id, "task_id": task_id, "seed": seed}
-    )
+    context = {"episode_dir": str(folder.path), "env_id": session.env_spec.id, "task_id": task_id, "seed": seed}
+    if plan.level is not None:
+        context["task_digest"] = task_content_digest(session)
+    runner.on_episode_start(context)
     return episode
 
 
