@@ -30,16 +30,19 @@ def timed(call: Callable[[], object]) -> float:
 
 def frames(client: DesktopClient, probe: Probe) -> Series:
     """Frames by barrier: unchanged, after changes; and without."""
-    series: Series = {"barrier_unchanged_ms": [], "barrier_full_change_ms": [], "barrier_400x300_change_ms": []}
-    series |= {"newest_ms": [], "pil_image_ms": []}
-    for n in range(300):
-        grey = f"{n % 251 + 1:02x}" * 3
-        series["barrier_unchanged_ms"].append(timed(client.frame))
-        probe.tell(f"fill {grey} 0 0 1920 1080")
-        series["barrier_full_change_ms"].append(timed(client.frame))
-        probe.tell(f"fill 00{grey[2:]} {n} {n} 400 300")
-        series["barrier_400x300_change_ms"].append(timed(client.frame))
-        series["newest_ms"].append(timed(client.newest))
+    changes = {
+        "barrier_unchanged_ms": lambda n: "sync",
+        "barrier_full_change_ms": lambda n: f"fill {n % 251 + 1:06x} 0 0 1920 1080",
+        "barrier_400x300_change_ms": lambda n: f"fill {n % 251 + 1:06x} {n} {n} 400 300",
+        "barrier_changes_by_turns_ms": lambda n: f"fill {n:06x} 0 0 " + ("1920 1080" if n % 2 else "400 300"),
+    }
+    series: Series = {}
+    for name, change in changes.items():
+        times = series[name] = []
+        for n in range(300):
+            probe.tell(change(n))
+            times.append(timed(client.frame))
+    series["newest_ms"] = [timed(client.newest) for _ in range(300)]
     series["pil_image_ms"] = [timed(lambda: _image(client)) for _ in range(60)]
     return series
 
@@ -107,18 +110,15 @@ def processor(client: DesktopClient, screen: Screen, probe: Probe) -> Series:
         wait_until(lambda: time.monotonic() >= began + seconds, deadline=soon(60), awaited="the time")
         return (used() - before) / (time.monotonic() - began) * 100
 
-    client.frame()
-    idle = share(5, lambda: None)
-    stop = time.monotonic() + 5
+    idle = share(5, lambda: None)  # nobody has asked for seconds: memory was measured before
 
     def watch_flips() -> None:
         probe.tell_only("flip 300 16667")
-        while time.monotonic() < stop:
+        for _ in range(10):
             client.newest()
-            wait_until(lambda t=time.monotonic() + 0.5: time.monotonic() > t, deadline=soon(), awaited="half a second")
+            client.settle(500, 500)
         probe.await_done()
 
-    stop = time.monotonic() + 5
     busy = share(5, watch_flips)
     return {"cpu_idle_percent": [idle], "cpu_60_changes_percent": [busy]}
 
@@ -145,8 +145,8 @@ def measure(server: str, folder: Path) -> Series:
     try:
         client = screen.client()
         probe = Probe(screen, program, (0, 0, *SIZE))
-        series = {**frames(client, probe), **hands(client, probe, screen), **processor(client, screen, probe)}
-        series |= memory(client, screen)
+        series = {**frames(client, probe), **hands(client, probe, screen), **memory(client, screen)}
+        series |= processor(client, screen, probe)
         probe.process.terminate()
         return {**series, **typing(client, screen)}
     finally:
