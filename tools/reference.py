@@ -1,4 +1,4 @@
-"""Write the generated pages of the documentation: figures, environment variables, error codes.
+"""Write the generated pages of the documentation: figures, environment variables, error codes, actions, specs …
 
 ``python -m tools.reference`` writes them; ``tests/architecture/test_reference.py`` fails when one is out of date.
 """
@@ -12,6 +12,11 @@ import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tools.reference_actions import actions_page
+from tools.reference_cli import cli_page
+from tools.reference_runners import runners_page
+from tools.reference_specs import specs_page
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -120,7 +125,15 @@ def errors_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"performance.md": performance_page, "environment.md": environment_page, "errors.md": errors_page}
+PAGES = {
+    "performance.md": performance_page,
+    "environment.md": environment_page,
+    "errors.md": errors_page,
+    "actions.md": actions_page,
+    "cli.md": cli_page,
+    "runners.md": runners_page,
+    "specs.md": specs_page,
+}
 
 
 def rendered() -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import json
 from pathlib import Path
 
 import pytest
+from tools.field_docs import field_docs
 
 import gym_anything.specs
 from gym_anything.specs import EnvSpec, TaskSpec
@@ -16,21 +16,6 @@ from gym_anything.specs.spec_model import SpecObject, TopLevelSpec
 pytestmark = pytest.mark.unit
 
 FOLDER = Path(gym_anything.specs.__file__).parent
-
-
-def documented_fields(module: str) -> dict[str, dict[str, str]]:
-    """Return class to field to docstring ("" for none), read from the source."""
-    found: dict[str, dict[str, str]] = {}
-    for node in ast.parse((FOLDER / f"{module}.py").read_text(encoding="utf-8")).body:
-        if not isinstance(node, ast.ClassDef):
-            continue
-        fields: dict[str, str] = {}
-        for statement, after in zip(node.body, [*node.body[1:], ast.Pass()], strict=True):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                is_doc = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-                fields[statement.target.id] = str(after.value.value) if is_doc else ""  # type: ignore[attr-defined]
-        found[node.name] = fields
-    return found
 
 
 def models() -> list[type[SpecObject] | type[TopLevelSpec]]:
@@ -50,9 +35,9 @@ def models() -> list[type[SpecObject] | type[TopLevelSpec]]:
 @pytest.mark.parametrize("model", models(), ids=lambda m: m.__name__)
 def test_every_field_has_a_docstring_and_every_model_too(model: type[SpecObject]) -> None:
     assert model.__doc__
-    docs = documented_fields(model.__module__.rsplit(".", 1)[-1])[model.__name__]
+    docs = field_docs(model)
     own = [name for name in model.model_fields if name in model.__annotations__]
-    assert [name for name in own if not docs.get(name, "").strip().endswith((".", "!"))] == []
+    assert [name for name in own if name not in docs or not docs[name].text.endswith((".", "!"))] == []
 
 
 def test_the_models_are_all_there() -> None:
