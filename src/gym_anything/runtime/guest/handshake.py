@@ -68,6 +68,8 @@ def _expect(message: wire.Message, name: str) -> wire.Message:
 def _send(sock: socket.socket, frame: bytes) -> None:
     try:
         sock.sendall(frame)
+    except (BrokenPipeError, ConnectionResetError):
+        return  # the guest hung up before it read this: what it said first is told by the read that follows
     except OSError as error:
         raise Unreachable(f"the connection to the guest broke during the opening: {error}") from error
 
