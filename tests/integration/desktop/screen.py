@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import secrets
@@ -28,15 +29,16 @@ def soon(seconds: float = 20.0) -> Deadline:
     return Deadline.after(seconds)
 
 
-def stop(process: subprocess.Popen[bytes]) -> int:
-    """End a process that the test started."""
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process that the test started, and what it has started in its turn."""
     if process.poll() is None:
+        process.send_signal(signal.SIGCONT)
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-    return process.wait(5)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(5)
 
 
 class Screen:
@@ -87,7 +89,9 @@ class Screen:
         env = {**os.environ, "DISPLAY": getattr(self, "display", ""), "LANG": "C.UTF-8", "GTK_IM_MODULE": "none"}
         env |= {"GTK_A11Y": "none", "NO_AT_BRIDGE": "1", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
         with (self.folder / f"{Path(argv[0]).name}.log").open("ab") as log:
-            process = subprocess.Popen(argv, env=env, pass_fds=pass_fds, stdin=stdin, stdout=stdout, stderr=log)
+            process = subprocess.Popen(
+                argv, env=env, pass_fds=pass_fds, stdin=stdin, stdout=stdout, stderr=log, start_new_session=True
+            )
         self.processes.append(process)
         return process
 
@@ -132,8 +136,6 @@ class Screen:
         for client in self.clients:
             client.close()
         for process in reversed(self.processes):
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
             stop(process)
             for pipe in (process.stdin, process.stdout):
                 if pipe:

@@ -108,10 +108,15 @@ class Link:
         except TimeoutError:
             raise self._late() from None
         except OSError as error:
-            # The service says why before it hangs up; its last words can still be read.
-            with contextlib.suppress(WorldLost):
-                raise self._failure(self._read(deadline)) from error
-            raise self._gone() from error
+            raise self._last_words(deadline) from error
+
+    def _last_words(self, deadline: Deadline) -> GymAnythingError:
+        """Return the reason that the service gave before it hung up; it can still be read."""
+        try:
+            answer = self._read(deadline)
+        except GymAnythingError as error:
+            return error
+        return self._failure(answer)
 
     def _read(self, deadline: Deadline) -> Answer:
         fds: list[int] = []
