@@ -161,14 +161,18 @@ class GymAnythingEnv(EnvAccess):
         """Judge the present state and return the report with ``outcome`` and ``reward``; the episode stays open.
 
         Runs the task's ``post_task`` hook, since that is what exports the state for the judge. Once the episode is over
-        this returns the final report.
+        this returns the final report; a lost world ends it and does not raise, as in ``step``. Raises: StateError.
         """
         episode = self._episode
         if episode is not None and episode.is_over and episode.report is not None:
             return {**episode.report, "reward": episode.reward}
         session, episode = self._session, self._open_episode("evaluate")
         with guarded(session, episode, "evaluate"):
-            return finish.evaluate(session, episode)
+            try:
+                return finish.evaluate(session, episode)
+            except WorldLost as error:
+                finish.lose(session, episode, error, "evaluate")
+        return {**(episode.report or {}), "reward": episode.reward}
 
     def close(self) -> None:
         """Complete an open episode, stop the world. Harmless when repeated."""

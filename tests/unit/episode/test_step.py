@@ -267,6 +267,17 @@ def test_a_world_lost_while_the_episode_is_completed_is_a_value_too(tmp_path: Pa
         assert env.evaluate()["outcome"]["blame"] == "world"
 
 
+def test_a_world_lost_while_it_is_judged_is_a_value_too(tmp_path: Path) -> None:
+    with fake_env(tmp_path, task_spec(hooks={"post_task": "true"})) as env:
+        env.reset()
+        env.runner.lose("out of memory")  # type: ignore[attr-defined]
+        report = env.evaluate()
+        assert (report["outcome"]["status"], report["outcome"]["blame"]) == ("broken", "world")
+        with pytest.raises(StateError, match="over"):
+            env.step(CLICK)
+        assert env.evaluate() == report
+
+
 def test_the_limits_end_an_episode(tmp_path: Path) -> None:
     task = task_spec(init={"max_steps": 3, "timeout_sec": 1000})
     with fake_env(tmp_path, task) as env:
