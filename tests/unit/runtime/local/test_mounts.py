@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gym_anything.errors import SpecNotFound
+from gym_anything.errors import SpecInvalid, SpecNotFound
 from gym_anything.runtime.runners.local.mounts import MountSet, decide_mounts, readable_by_all
 from gym_anything.specs.env_spec import EnvSpec
 
@@ -64,3 +64,19 @@ def test_a_dangling_link_in_a_mount_does_not_matter(source: Path) -> None:
 
 def test_a_single_file_may_be_mounted(source: Path) -> None:
     assert len(decided(source / "a.txt").shown) == 1
+
+
+@pytest.mark.parametrize("target", ["/", "/proc/x", "/dev", "/run/user", "/sys/../sys"])
+def test_places_a_world_keeps_for_itself_are_refused(source: Path, target: str) -> None:
+    with pytest.raises(SpecInvalid, match="keeps it for itself"):
+        decided(source, target=target)
+
+
+def test_a_host_path_is_found_through_its_mount(source: Path) -> None:
+    from gym_anything.runtime.runners.local.runner import LocalRunner
+
+    mount = {"source": str(source), "target": "/workspace/x"}
+    runner = LocalRunner(EnvSpec.from_dict({"id": "e", "base": "debian-desktop", "mounts": [mount]}))
+    assert runner.to_container_path(source / "a.txt") == "/workspace/x/a.txt"
+    assert runner.to_container_path(source) == "/workspace/x"
+    assert runner.to_container_path("/elsewhere/a.txt") == "/elsewhere/a.txt"

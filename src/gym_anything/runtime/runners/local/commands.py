@@ -79,6 +79,14 @@ class LocalCommands(BaseRunner):
     def copy_from(self, container_src: str, host_dst: str | os.PathLike[str]) -> None:
         io.copy_out(self._running("copy_from").channel, container_src, Path(host_dst), self._who())
 
+    def to_container_path(self, host_path: str | os.PathLike[str]) -> str:
+        wanted = Path(host_path).absolute()
+        for mount in self.spec.mounts:
+            source = Path(mount.source).expanduser().absolute()
+            if wanted == source or source in wanted.parents:
+                return str(PurePosixPath(mount.target) / wanted.relative_to(source))
+        return str(host_path)
+
     def _who(self, user: str | None = None) -> str:
         """Return the guest user a command runs as; a world without a sandbox has one user only."""
         people = self._running("exec").people

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from gym_anything.errors import NativeProgramMissing
+from gym_anything.errors import MissingDependency, NativeProgramMissing
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
+from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.trial import try_sandbox
 from gym_anything.runtime.runners.local.ui_tree import PROGRAMS, missing_packages
 from gym_anything.specs.env_spec import EnvSpec
@@ -20,6 +21,7 @@ PACKAGES = {
     "xkbcomp": "x11-xkb-utils",
 }
 """Program -> Debian package that a default desktop needs."""
+_SEARCH = "/usr/sbin:/usr/bin:/sbin:/bin"
 NATIVE = ("ga-guest", "ga-desktop", "ga-wait")
 PRESET = "debian-desktop"
 
@@ -54,7 +56,7 @@ def missing_programs() -> dict[str, dict[str, Any]]:
     """Return a doctor's row for each program a desktop needs."""
     rows: dict[str, dict[str, Any]] = {}
     for program, package in PACKAGES.items():
-        found = shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")
+        found = shutil.which(program, path=_SEARCH)
         rows[program] = {"ok": found is not None, "detail": found or "not found", "fix": f"apt-get install {package}"}
     for name in NATIVE:
         try:
@@ -90,6 +92,20 @@ def status() -> dict[str, Any]:
 
 
 _good: dict[str, Any] | None = None
+
+
+def require_programs(options: LocalOptions) -> None:
+    """Check that what these options start is installed. Raises: MissingDependency with the fix."""
+    unused = {"none", *([] if options.accessibility else ["dbus-daemon"])}
+    wanted = ["Xvnc", "xkbcomp", options.window_manager, options.panel, "dbus-daemon"]
+    wanted += ["hsetroot"] if options.wallpaper.startswith("/") else []
+    missing = [name for name in wanted if name not in unused and shutil.which(name, path=_SEARCH) is None]
+    if missing:
+        packages = " ".join(PACKAGES.get(name, name) for name in missing)
+        raise MissingDependency(
+            f"not installed: {', '.join(missing)}. Fix: sudo apt-get install --no-install-recommends {packages}",
+            detail={"fix": f"sudo apt-get install --no-install-recommends {packages}"},
+        )
 
 
 def install_steps() -> list[dict[str, str]]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import SpecNotFound
+from gym_anything.errors import SpecInvalid, SpecNotFound
 from gym_anything.runtime.guest.channel import GuestChannel
 from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
 from gym_anything.runtime.runners.local.sandbox.plan import BindPlan
 from gym_anything.specs.env_spec import EnvSpec
 
 _COPY_S = 600.0
+_OWN_PLACES = ("/dev/", "/proc/", "/run/", "/sys/")
 _OTHERS_MAY_READ = stat.S_IROTH
 _OTHERS_MAY_ENTER = stat.S_IROTH | stat.S_IXOTH
 
@@ -39,7 +40,7 @@ def decide_mounts(spec: EnvSpec, *, ids_are_mapped: bool) -> MountSet:
     """Sort the spec's mounts.
 
     Args: ids_are_mapped: binds are shown with the world's ids (only real root can ask for that), so all is readable.
-    Raises: SpecNotFound for a source that is not there.
+    Raises: SpecNotFound for a source that is not there; SpecInvalid for a place that cannot be had.
     """
     shown, copied, shared = [], [], []
     for mount in spec.mounts:
@@ -49,10 +50,15 @@ def decide_mounts(spec: EnvSpec, *, ids_are_mapped: bool) -> MountSet:
                 f"mount source {mount.source} does not exist (target {mount.target})",
                 detail={"key": "mounts", "source": mount.source, "target": mount.target},
             )
+        target = "/" + os.path.normpath(mount.target).strip("/")
+        if target == "/" or f"{target}/".startswith(_OWN_PLACES):
+            raise SpecInvalid(
+                f"mounts: nothing can be mounted at {mount.target}; a local world keeps it for itself",
+                detail={"key": "mounts", "target": mount.target, "fix": "use a place below /workspace"},
+            )
         if mount.mode == "rw":
             shared.append((source, mount.target))
         elif ids_are_mapped or readable_by_all(source):
-            target = "/" + os.path.normpath(mount.target).strip("/")
             shown.append(BindPlan(source=str(source.resolve()), target=target, map_ids=True))
         else:
             copied.append((source, mount.target))

@@ -46,6 +46,8 @@ def unenforced(spec: EnvSpec) -> list[tuple[str, str]]:
             found.append((f"{place}.max_memory", "memory is limited for the whole world, by resources.mem_gb"))
         if user.permissions.max_processes is not None:
             found.append((f"{place}.max_processes", "processes are limited for the whole world"))
+    if any(mount.mode == "rw" for mount in spec.mounts):
+        found.append(("mounts.rw", "copied in at the start and back at the end; what the world deletes stays here"))
     if spec.os_type != "linux":
         found.append(("os_type", "a local world is a Linux desktop"))
     if not _is_sandboxed(spec):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
@@ -23,6 +22,7 @@ from gym_anything.runtime.runners.local.launch import LocalWorld
 from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
 from gym_anything.runtime.runners.local.promises import unenforced
+from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.runtime.runners.local.senses import LocalSenses
 from gym_anything.runtime.runners.runtime_info import RuntimeInfo
 from gym_anything.specs.env_spec import EnvSpec
@@ -147,7 +147,8 @@ class LocalRunner(LocalSenses):
     def _bring_up(self) -> None:
         """Make a new world on the layers of the chosen base, if any."""
         options = LocalOptions.model_validate(dict(self.spec.runner_options))
-        mounts = decide_mounts(self.spec, ids_are_mapped=os.geteuid() == 0)
+        facts.require_programs(options)
+        mounts = decide_mounts(self.spec, ids_are_mapped=identity.kind_of_range() == "root")
         host = view.host_view(self.spec, options)
         self._plan = Blueprint(self.spec, options, host, mounts, view.shortfalls(options, host))
         self._world = LocalWorld(Run.current().new_world(KEY, env=self.spec.id))

@@ -50,9 +50,10 @@ class IdRange:
 
 def choose_range() -> IdRange:
     """Return the ids for one new world, reserved until ``release`` or the end of this process."""
-    if os.geteuid() == 0:
+    how = kind_of_range()
+    if how == "root":
         return _private_range()
-    granted = _granted_bases()
+    granted = _granted_bases() if how == "newuidmap" else None
     if granted is None:
         return IdRange(os.geteuid(), os.getegid(), 1, "single")
     return IdRange(*granted, COUNT, "newuidmap")
@@ -60,9 +61,20 @@ def choose_range() -> IdRange:
 
 def kind_of_range() -> str:
     """Return ``how`` of the range that ``choose_range`` would give, and reserve nothing."""
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 and _all_ids_are_ours():
         return "root"
     return "single" if _granted_bases() is None else "newuidmap"
+
+
+def _all_ids_are_ours() -> bool:
+    """Tell whether our own user namespace has the private ranges at all: root of a container may have few ids."""
+    last = _FIRST_BASE + _SLOTS * STRIDE
+    for name in ("uid_map", "gid_map"):
+        with open(f"/proc/self/{name}") as file:
+            rows = [[int(word) for word in line.split()] for line in file]
+        if not any(first <= _FIRST_BASE and first + count >= last for first, _, count in rows):
+            return False
+    return True
 
 
 def _granted_bases() -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ import resource
 import select
 
 from gym_anything.runtime.runners.local.sandbox import kernel, rootfs, session
+from gym_anything.runtime.runners.local.sandbox.refusals import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ def become_init(plan: SandboxPlan, id_count: int, fds: WorldFds, ok_w: int, go_r
     ``/proc`` is mounted here and not by the inner root: a PID namespace that belongs to the outer user namespace gives
     the world's root no new ``/proc`` with other options.
     """
-    kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    attempt("proc", lambda: kernel.mount("proc", "/proc", "proc", flags))
     rootfs.leave_old_root()
-    kernel.unshare(_INNER)
+    attempt("inner namespaces", lambda: kernel.unshare(_INNER))
     os.write(ok_w, b"1")
     if os.read(go_r, 1) != b"1":
         raise OSError("the inner user namespace got no ids")

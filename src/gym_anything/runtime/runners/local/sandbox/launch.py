@@ -15,6 +15,7 @@ import socket
 import sys
 
 from gym_anything.runtime.runners.local.sandbox import identity, inside, kernel, rootfs
+from gym_anything.runtime.runners.local.sandbox.refusals import Refusal, attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
 
 GUEST_SOCKET = "guest.sock"
 DESKTOP_SOCKET = "desktop.sock"
-
-
-class Refusal(Exception):
-    """The host does not let us build a sandbox; ``fix`` says what would help."""
-
-    def __init__(self, message: str, fix: str = "") -> None:
-        super().__init__(message)
-        self.fix = fix
 
 
 def main(argv: list[str]) -> int:
@@ -100,7 +93,7 @@ def _fork_world(plan: SandboxPlan, ids: identity.IdRange, trees: rootfs.Trees | 
     for fd in (entered_w, mapped_r, done_w, *fds.for_the_world()):
         os.close(fd)
     if os.read(entered_r, 1) == b"1":
-        identity.write_maps(child, ids)
+        attempt("ids", lambda: identity.write_maps(child, ids))
         os.write(mapped_w, b"1")
     os.close(mapped_w)
     answer = b""
@@ -133,7 +126,7 @@ def _build_outer(
     mapped_r: int,
     done_w: int,
 ) -> None:
-    kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+    attempt("user namespace", lambda: kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS))
     os.write(entered_w, b"1")
     if os.read(mapped_r, 1) != b"1":
         raise Refusal("the ids of the sandbox could not be mapped")

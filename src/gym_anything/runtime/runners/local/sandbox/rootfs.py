@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 
 from gym_anything.runtime.runners.local.sandbox import identity, kernel
+from gym_anything.runtime.runners.local.sandbox.refusals import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,19 +52,22 @@ def clone_sources(plan: SandboxPlan, ids: IdRange) -> Trees:
             userns = space(0) if bind["map_ids"] and may_map else None
             trees.binds.append((bind["target"], _clone_bind(bind["source"], userns)))
         for name in DEVICES:
-            fd = kernel.clone_mount(f"/dev/{name}", writable=True, devices=True)
-            trees.devices.append((f"/dev/{name}", fd))
+            trees.devices.append((f"/dev/{name}", attempt("devices", partial(_clone_device, name))))
     finally:
         for fd in spaces.values():
             os.close(fd)
     return trees
 
 
+def _clone_device(name: str) -> int:
+    return kernel.clone_mount(f"/dev/{name}", writable=True, devices=True)
+
+
 def _clone_bind(source: str, userns_fd: int | None) -> int:
-    """Clone one bind; a file system that cannot map ids (or has other mounts on it) is shown with its own ids."""
+    """Clone one bind with all that is mounted below it; where one of these cannot map ids they stay the host's."""
     if userns_fd is not None:
         try:
-            return kernel.clone_mount(source, recursive=False, userns_fd=userns_fd)
+            return kernel.clone_mount(source, userns_fd=userns_fd)
         except OSError:
             pass  # EINVAL: this file system does not know id-mapped mounts; plain bind below
     return kernel.clone_mount(source)
@@ -85,7 +90,7 @@ def build(plan: SandboxPlan, ids: IdRange, trees: Trees) -> None:
         lowers.append(f"{home}/lower/{number}")
     lowers.append(f"{home}/skel")
     options = f"lowerdir={':'.join(lowers)},upperdir={UPPER},workdir={home}/work,userxattr,volatile"
-    kernel.mount("overlay", f"{home}/root", "overlay", kernel.MS_NODEV, options)
+    attempt("overlay", lambda: kernel.mount("overlay", f"{home}/root", "overlay", kernel.MS_NODEV, options))
     os.chdir(f"{home}/root")
     kernel.pivot_root(".", ".")
     _mount_etc(trees)

@@ -60,7 +60,8 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
                 _keep_up(plan["panel"], plan, logs["session"])
             _await_clients(wire, probe, until, panel=bool(plan["panel"]))
         for pid in painters:
-            os.waitpid(pid, 0)
+            if os.waitpid(pid, 0)[1] != 0:
+                raise OSError(f"the wallpaper could not be shown by {plan['wallpaper'][0]}")
         wire.close()
         tell("ready")
     except OSError as error:
