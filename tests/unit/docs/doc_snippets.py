@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
 _FILE = re.compile(r"`([\w./-]+)`:\n\n\Z")
 
 
@@ -39,8 +40,8 @@ def snippets(page: str) -> list[Snippet]:
 
 
 def prose(page: str) -> str:
-    """Return a page without its blocks."""
-    return _FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    """Return a page without its code."""
+    return _CODE.sub("", _FENCE.sub("", (ROOT / page).read_text(encoding="utf-8")))
 
 
 def python_snippets(page: str, *, files: bool = False) -> list[Snippet]:
