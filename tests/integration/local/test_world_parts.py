@@ -11,7 +11,7 @@ import pytest
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
-from gym_anything.errors import UnsupportedFeature
+from gym_anything.errors import SpecInvalid, UnsupportedFeature
 from gym_anything.runtime.runners.local.des import rfb_answer
 from gym_anything.runtime.runners.local.runner import LocalRunner
 from gym_anything.runtime.runners.local.ui_tree import missing_packages
@@ -191,3 +191,49 @@ def test_the_tree_is_the_real_one_of_the_programs_on_the_screen(
 def test_sound_is_honestly_absent(world: LocalRunner) -> None:
     with pytest.raises(UnsupportedFeature, match="no sound"):
         world.capture_audio_raw(0.1, 16000, 1)
+
+
+def test_a_picture_of_the_host_may_be_the_wallpaper(make_runner: MakeRunner, tmp_path: Path) -> None:
+    from PIL import Image
+
+    picture = tmp_path / "wall paper.png"
+    Image.new("RGB", (80, 60), (200, 30, 40)).save(picture)
+    runner = make_runner(runner_options={"wallpaper": str(picture)})
+    runner.start()
+    assert runner.capture_frame().array[100, 100].tolist() == [200, 30, 40]
+
+
+def test_a_wallpaper_that_is_no_picture_is_an_error(make_runner: MakeRunner, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.png"
+    broken.write_text("no picture")
+    runner = make_runner(runner_options={"wallpaper": str(broken)})
+    with pytest.raises(SpecInvalid, match="no picture"):
+        runner.start()
+
+
+def test_the_barest_desktop_has_one_colour_and_takes_input(make_runner: MakeRunner) -> None:
+    options = {"window_manager": "none", "panel": "none", "wallpaper": "#336699", "accessibility": False}
+    runner = make_runner(runner_options=options)
+    runner.start()
+    frame = runner.capture_frame().array
+    assert (frame == [0x33, 0x66, 0x99]).all()
+    runner.inject_action({"mouse": {"move": [10, 20]}})
+    assert runner.exec_capture("pgrep -c 'openbox|tint2|dbus-daemon'").strip() == "0"
+
+
+def test_opengl_is_there_only_when_asked_for(make_runner: MakeRunner) -> None:
+    for asked in (True, False):
+        runner = make_runner(runner_options={"opengl": asked})
+        runner.start()
+        assert ("GLX" in runner.exec_capture("xdpyinfo -queryExtensions")) is asked
+        runner.stop()
+
+
+def test_further_paths_of_the_host_are_shown_when_listed(make_runner: MakeRunner, tmp_path: Path) -> None:
+    (tmp_path / "vendor").mkdir(mode=0o755)
+    (tmp_path / "vendor" / "tool").write_text("x")
+    runner = make_runner(runner_options={"host_paths": [str(tmp_path / "vendor")]})
+    runner.start()
+    assert runner.exec_capture(f"cat {tmp_path}/vendor/tool; touch {tmp_path}/vendor/new || echo held").split() == [
+        "xheld"
+    ]

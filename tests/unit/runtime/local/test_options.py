@@ -32,6 +32,7 @@ def test_a_far_miss_lists_what_there_is() -> None:
         {"sandbox": "false"},
         {"sandbox": 0},
         {"panel": "kde"},
+        {"panel": "tint2", "window_manager": "none"},
         {"window_manager": None},
         {"wallpaper": "sunset"},
         {"wallpaper": "#12345"},

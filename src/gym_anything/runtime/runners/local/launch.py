@@ -26,7 +26,7 @@ from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.runtime.runners.local.reports import ReportLine
 from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
-from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan, SandboxPlan
+from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan, SandboxPlan, SessionPlan
 from gym_anything.runtime.runners.local.vnc import VncDoor
 
 SANDBOX = "gym_anything.runtime.runners.local.sandbox.launch"
@@ -60,7 +60,7 @@ class LocalWorld:
         self._processes: list[SupervisedProcess] = []
         self._channel: GuestChannel | None = None
         self._desktop: DesktopClient | None = None
-        self.ids = identity.choose_range()
+        self.ids = _reserved_ids()
         self._token = secrets.token_hex(32).encode()
         self._reports: ReportLine | None = None
         self._ended = threading.Event()
@@ -122,7 +122,7 @@ class LocalWorld:
         if plan["session"] is not None:
             path = self._socket(launcher.DESKTOP_SOCKET)
             self._desktop = DesktopClient.connect(path, deadline=deadline, token=self._token)
-            self._await_picture(deadline)
+            self._await_picture(plan["session"], deadline)
 
     def _launch(self, module: str, plan_path: Path) -> socket.socket:
         """Start the launcher under the supervisor and return the socket it reports on."""
@@ -163,15 +163,16 @@ class LocalWorld:
             if "display" in report:
                 self.exec_env["DISPLAY"] = f":{report['display']}"
 
-    def _await_picture(self, deadline: Deadline) -> None:
-        """Wait for a screen that shows something: a desktop of one colour is no desktop."""
+    def _await_picture(self, session: SessionPlan, deadline: Deadline) -> None:
+        """Wait for a screen that shows something: a desktop of one colour is no desktop, unless that was asked for."""
+        plain = session["gradient"] if len(session["gradient"]) == 1 and not session["panel"] else []
         pause = 0.002
         while True:
             sample = self.desktop.frame(deadline=deadline).array[::16, ::16]
-            if (sample != sample[0, 0]).any():
+            if (sample != sample[0, 0]).any() or list(plain) == [int.from_bytes(sample[0, 0].tobytes(), "big")]:
                 return
-            if deadline.expired():
-                raise BootTimedOut("the screen stays empty", detail={"log_tail": self.log_tail()})
+            if deadline.remaining() < 2 * pause:
+                raise BootTimedOut(f"the screen stays empty; log tail:\n{self.log_tail()}", detail={})
             self._ended.wait(pause)
             self.check_going_on()
             pause = min(pause * 1.5, 0.05)
@@ -281,3 +282,10 @@ class LocalWorld:
 
     def _socket(self, name: str) -> Path:
         return self.place.socket_path(name)
+
+
+def _reserved_ids() -> identity.IdRange:
+    try:
+        return identity.choose_range()
+    except OSError as error:
+        raise WorldStartFailed(f"no ids for another world: {error}") from error

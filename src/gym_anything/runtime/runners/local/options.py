@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 WINDOW_MANAGERS = ("openbox", "none")
 PANELS = ("tint2", "none")
@@ -33,6 +33,12 @@ class LocalOptions(BaseModel):
     """Further host folders and files to show read-only at the same path, such as ``/opt/vendor``. None by default."""
     start_timeout_s: float = Field(default=60.0, gt=0, le=3600)
     """Bound of a start, in seconds. 60: a start takes a second, a heavily loaded machine may need many."""
+
+    @model_validator(mode="after")
+    def _panel_is_managed(self) -> LocalOptions:
+        if self.window_manager == "none" and self.panel != "none":
+            raise ValueError("a panel needs a window manager; set panel to 'none', too")
+        return self
 
     @field_validator("host_paths", mode="before")
     @classmethod
@@ -68,7 +74,7 @@ def option_errors(options: Mapping[str, Any]) -> list[str]:
 
 
 def _sentence(place: tuple[int | str, ...], kind: str, message: str) -> str:
-    name = ".".join(str(part) for part in place)
+    name = ".".join(str(part) for part in place) or "panel"
     if kind != "extra_forbidden":
         return f"runner_options.{name}: {message.removeprefix('Value error, ')}"
     known = sorted(LocalOptions.model_fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 from pathlib import Path
 
+from gym_anything.errors import SpecInvalid
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.local.command import HostView
 from gym_anything.runtime.runners.local.desktop_files import installed_applications
@@ -27,6 +28,7 @@ def shortfalls(options: LocalOptions, host: HostView) -> list[str]:
 
 def host_view(spec: EnvSpec, options: LocalOptions) -> HostView:
     """Look at the host, now. Raises: NativeProgramMissing."""
+    _check_wallpaper(options.wallpaper)
     extra = [*options.host_paths, *([options.wallpaper] if options.wallpaper.startswith("/") else [])]
     return HostView(
         binds=host_binds(extra),
@@ -40,3 +42,19 @@ def host_view(spec: EnvSpec, options: LocalOptions) -> HostView:
         single_id=identity.kind_of_range() == "single",
         has_sudo=Path("/usr/bin/sudo").exists(),
     )
+
+
+def _check_wallpaper(wallpaper: str) -> None:
+    """Raise SpecInvalid for a picture that is none: what paints it says nothing and leaves a black screen."""
+    if not wallpaper.startswith("/"):
+        return
+    from PIL import Image
+
+    try:
+        with Image.open(wallpaper) as picture:
+            picture.verify()
+    except (OSError, SyntaxError, ValueError) as error:
+        raise SpecInvalid(
+            f"runner_options.wallpaper: {wallpaper} is no picture that can be shown: {error}",
+            detail={"key": "runner_options.wallpaper", "fix": "name a PNG or JPEG file, a colour, or 'default'"},
+        ) from error

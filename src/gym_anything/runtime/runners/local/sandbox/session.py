@@ -62,6 +62,7 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
         for pid in painters:
             if os.waitpid(pid, 0)[1] != 0:
                 raise OSError(f"the wallpaper could not be shown by {plan['wallpaper'][0]}")
+        wire.sync()
         wire.close()
         tell("ready")
     except OSError as error:

@@ -46,6 +46,11 @@ class XWire:
         """Close; the server destroys our windows."""
         self._socket.close()
 
+    def sync(self) -> None:
+        """Return when the server has done all that was asked before: it forgets what is unread when we hang up."""
+        self._request(43, 0, b"")
+        self._reply()
+
     def atom(self, name: str) -> int:
         """Return the number of an atom, made when missing."""
         raw = name.encode()
