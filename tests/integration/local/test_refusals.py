@@ -23,7 +23,7 @@ from gym_anything.runtime.runners.local.runner import LocalRunner
 from gym_anything._util.state_dir import Run
 from tests.integration.local.conftest import spec_of
 {setup}
-runner = LocalRunner(spec_of())
+runner = LocalRunner(spec_of(**{fields}))
 try:
     runner.start()
     print("started")
@@ -38,11 +38,11 @@ print(len(list(Run.current().path.glob("w*"))))
 ROOT_OF_LITTLE = ("unshare", "--user", "--map-root-user", "--mount", "--")
 
 
-def start(setup: str, tmp_path: Path, *prefix: str) -> tuple[str, str]:
+def start(setup: str, state: Path, *prefix: str, fields: dict[str, object] | None = None) -> tuple[str, str]:
     """Start a world in another process after ``setup``; return what became of it, and how many folders are left."""
     root = Path(__file__).parents[3]
-    env = {**os.environ, "GYM_ANYTHING_STATE_DIR": str(tmp_path / "state"), "PYTHONPATH": f"{root}/src:{root}"}
-    argv = [*prefix, sys.executable, "-c", textwrap.dedent(STARTS.format(setup=setup))]
+    env = {**os.environ, "GYM_ANYTHING_STATE_DIR": str(state / "state"), "PYTHONPATH": f"{root}/src:{root}"}
+    argv = [*prefix, sys.executable, "-c", textwrap.dedent(STARTS.format(setup=setup, fields=fields or {}))]
     done = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=root, timeout=100, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     said, left = done.stdout.strip().splitlines()[-2:]
@@ -86,3 +86,11 @@ def test_a_state_folder_that_cannot_hold_an_overlay_is_named(
     assert said.startswith("missing-dependency"), said
     assert "GYM_ANYTHING_STATE_DIR" in said and "ext4" in said
     assert left == "0"
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+@pytest.mark.parametrize("name", ["with space and ümlaut", "x" * 120])
+def test_any_state_folder_will_do(local_backend: None, tmp_path: Path, name: str, sandbox: bool) -> None:
+    """N12: paths with spaces, non-ASCII letters and any length work."""
+    said, left = start("", tmp_path / name, fields={"runner_options": {"sandbox": sandbox}, "vnc": {"enable": True}})
+    assert (said, left) == ("started", "0")

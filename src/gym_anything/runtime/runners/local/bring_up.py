@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gym_anything._util.deadline import Deadline
@@ -81,7 +81,10 @@ def _bring_up_directly(world: LocalWorld, plan: Blueprint, place: WorldPlace, de
             "a world without a sandbox has no mounts of its own; leave out runner_options.sandbox, or the mounts",
             detail={"feature": "mounts", "reason": "runner_options.sandbox is false", "fix": "use the sandbox"},
         )
-    account = direct.own_account(world.place.path)
+    # Sockets lie in this folder, and a socket's path must be short: this one is.
+    folder = world.place.socket_path(str(direct.vnc_socket(Path()))).parents[1]
+    place = replace(place, folder=str(folder))
+    account = direct.own_account(folder)
     own = f"{account.uid}:{account.gid}"
     world.people = People(own, own, account.home)
     world.exec_env["HOME"] = account.home
