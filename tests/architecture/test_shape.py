@@ -62,6 +62,12 @@ def test_names_say_what_a_thing_is(module: Module) -> None:
     assert not vague and not classes, f"{module.name}: {vague + classes}"
 
 
+def test_only_public_packages_have_code_in_their_front_door() -> None:
+    public = {"__init__.py", "specs/__init__.py", "remote/__init__.py", "testing/__init__.py"}
+    with_code = {m.name for m in modules() if m.path.name == "__init__.py" and len(m.tree.body) > 1}
+    assert with_code <= public, with_code - public
+
+
 @pytest.mark.parametrize("module", modules(), ids=lambda m: m.name)
 def test_no_sleep_without_a_condition(module: Module) -> None:
     """Law 10: only the one waiting loop, and an action's own wait, may sleep."""
