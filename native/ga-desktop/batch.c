@@ -106,6 +106,11 @@ static struct verdict check(struct input *input, struct op_reader reader, uint32
     return verdict;
 }
 
+static void leave_trace(struct input *input, const struct op *op) {
+    bool keys = op->code == GD_OP_TEXT || op->code >= GD_OP_PRESS;
+    atomic_fetch_add(keys ? &input->traces.keys : &input->traces.pointer, 1);
+}
+
 static bool is_keys(const struct op *op) {
     return op->code == GD_OP_TEXT || op->code == GD_OP_PRESS || op->code == GD_OP_KEYS_DOWN;
 }
@@ -114,6 +119,7 @@ static enum input_result do_op(struct input *input, const struct op *op) {
     struct drain_patience patience = input_patience(input, WM_LIMIT_NS);
     if (is_keys(op) && !wm_turn_wait(&input->wm_turn, &patience))
         return x_display_lost(&input->display) ? INPUT_LOST : INPUT_CUT;
+    leave_trace(input, op);
     switch (op->code) {
     case GD_OP_MOVE: input_move(input, op->move.x, op->move.y); break;
     case GD_OP_CLICK: click(input, &op->click); break;

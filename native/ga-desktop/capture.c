@@ -111,6 +111,8 @@ static void take_in(struct capture *capture, xcb_generic_event_t *(*next)(xcb_co
             const xcb_configure_notify_event_t *configured = (const void *)event;
             bool same = configured->width == capture->frames.width && configured->height == capture->frames.height;
             if (configured->window == capture->display.root && !same) capture->resized = true;
+        } else {
+            capture->owner.event(capture->owner.owner, event);
         }
         free(event);
     }

@@ -21,6 +21,7 @@ enum capture_result {
 struct capture_owner {
     uint32_t (*kept_slots)(void *owner);                                        /* a bit for each slot readers hold */
     void (*drawn)(void *owner, const struct box *boxes, int count, uint64_t at); /* what was drawn, exactly */
+    void (*event)(void *owner, const xcb_generic_event_t *event);               /* what is not for the capture */
     const atomic_uint_fast64_t *acknowledged;                                   /* number of the last input batch */
     void *owner;
 };

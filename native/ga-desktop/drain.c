@@ -22,8 +22,8 @@ static xcb_atom_t atom(xcb_connection_t *c, const char *name) {
     return found;
 }
 
-bool drain_open(struct drain *drain, struct x_display *display) {
-    *drain = (struct drain){.display = display};
+bool drain_open(struct drain *drain, struct x_display *display, uint64_t first_epoch) {
+    *drain = (struct drain){.display = display, .epoch = first_epoch, .past = first_epoch};
     drain->wm_protocols = atom(display->connection, "WM_PROTOCOLS");
     drain->net_wm_ping = atom(display->connection, "_NET_WM_PING");
     return !x_display_lost(display);
@@ -35,7 +35,7 @@ void drain_close(struct drain *drain) {
 
 /* Answers to pings are sent to the root window. */
 static void listen(struct drain *drain, bool on) {
-    const uint32_t events = on ? XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY : 0;
+    const uint32_t events = drain->display->root_events | (on ? XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY : 0);
     if (drain->listens == on) return;
     xcb_change_window_attributes(drain->display->connection, drain->display->root, XCB_CW_EVENT_MASK, &events);
     drain->listens = on;
@@ -127,6 +127,23 @@ static void look_at_oldest(struct drain *drain, bool probing) {
     /* Asked seldom: a window that went away takes its answer with it. */
     if (mark->target.pings && waited > BLIND_NS && !window_exists(drain, mark->target.window)) mark->past = true;
     drain_look(drain);
+}
+
+bool drain_poll(struct drain *drain, uint64_t epoch) {
+    drain_look(drain);
+    if (drain->past >= epoch || !drain->count) return true;
+    const struct drain_mark *oldest = &drain->marks[0];
+    if (drain->probed != oldest->epoch) {
+        drain->probed = oldest->epoch;
+        drain->probing = !oldest->target.pings && idle_begin(&drain->probe, oldest->target.pid);
+    }
+    look_at_oldest(drain, drain->probing);
+    return drain->past >= epoch || !drain->count;
+}
+
+void drain_forget(struct drain *drain) {
+    for (int i = 0; i < drain->count; i++) drain->marks[i].past = true;
+    drop_past(drain);
 }
 
 /* False when patience ended. */

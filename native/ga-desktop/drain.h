@@ -38,6 +38,8 @@ struct drain {
     struct drain_mark marks[DRAIN_MARKS];
     int count;
     struct idle_probe probe;
+    uint64_t probed; /* the mark that drain_poll has turned the probe on */
+    bool probing;    /* and whether the probe can tell */
 };
 
 /* Lets the owner of the wait go on with its duties; false ends the wait. */
@@ -47,7 +49,8 @@ struct drain_patience {
     uint64_t limit_ns;
 };
 
-bool drain_open(struct drain *drain, struct x_display *display);
+/* An answer to a ping reaches every drain that listens: each counts its epochs from another number. */
+bool drain_open(struct drain *drain, struct x_display *display, uint64_t first_epoch);
 void drain_close(struct drain *drain);
 /* `known` (or NULL) is taken again if the focus is still there. */
 struct drain_target drain_focus(struct drain *drain, const struct drain_target *known);
@@ -56,6 +59,10 @@ struct drain_target drain_under_pointer(struct drain *drain);
 uint64_t drain_set_mark(struct drain *drain, struct drain_target target, const struct drain_patience *patience);
 /* Waits until the marks up to this epoch are past; false when patience ended first. */
 bool drain_wait(struct drain *drain, uint64_t epoch, const struct drain_patience *patience);
+/* One look, without waiting: whether the marks up to this epoch are past. Not on a drain that is also waited for. */
+bool drain_poll(struct drain *drain, uint64_t epoch);
+/* Nobody wants to know of the marks any more. */
+void drain_forget(struct drain *drain);
 /* After a change of the keyboard map, before keys; false when patience ended first. */
 bool drain_await_map(struct drain *drain, const struct drain_target *target, const struct drain_patience *patience);
 void drain_take_message(struct drain *drain, const xcb_client_message_event_t *message);

@@ -25,8 +25,13 @@ static void drawn(void *owner, const struct box *boxes, int count, uint64_t at) 
     }
 }
 
+static void take_event(void *owner, const xcb_generic_event_t *event) {
+    struct frame_service *service = owner;
+    reaction_take_event(&service->reaction, event);
+}
+
 struct capture_owner frame_service_owner(struct frame_service *service, const atomic_uint_fast64_t *acknowledged) {
-    return (struct capture_owner){kept_slots, drawn, acknowledged, service};
+    return (struct capture_owner){kept_slots, drawn, take_event, acknowledged, service};
 }
 
 static void publish_size(struct frame_service *service) {

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "loop.h"
 #include "opening.h"
+#include "reaction.h"
 
 /* The newest frame follows the screen at most this often; a request with FRAME_FRESH never waits for it. */
 #define FRAME_FOLLOW_NS (15 * MS_NS)
@@ -14,6 +15,7 @@ struct frame_service {
     struct loop loop;
     struct capture capture;
     struct opening opening;
+    struct reaction reaction;
     struct loop *input_loop;    /* takes the connections that are for input */
     atomic_uint *screen_size;   /* width << 16 | height, for whoever checks coordinates */
     uint64_t answers;

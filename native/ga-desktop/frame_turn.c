@@ -24,8 +24,29 @@ static uint64_t finish_settle(struct frame_service *service, struct connection *
     return NOT_DUE;
 }
 
-static uint64_t finish_settles(struct frame_service *service) {
+static bool anyone_settles(const struct frame_service *service) {
+    for (int i = 0; i < service->loop.count; i++) {
+        const struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader && reader->settle.active) return true;
+    }
+    return false;
+}
+
+/* What has just been sent may not have reached the screen yet, however quiet that is. Says when to look again. */
+static uint64_t await_reaction(struct frame_service *service) {
     uint64_t due = NOT_DUE;
+    bool pending = reaction_pending(&service->reaction, &due);
+    if (!capture_read_events(&service->capture)) service->loop.x_lost = true;
+    for (int i = 0; i < service->loop.count; i++) {
+        struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader) settle_note_reaction(&reader->settle, pending, clock_ns());
+    }
+    return due;
+}
+
+static uint64_t finish_settles(struct frame_service *service) {
+    if (!anyone_settles(service)) return NOT_DUE;
+    uint64_t due = await_reaction(service);
     for (int i = 0; i < service->loop.count && !service->loop.x_lost; i++) {
         struct reader *reader = service->loop.connections[i]->state_of_role;
         if (!reader || !reader->settle.active) continue;
@@ -43,14 +64,6 @@ static uint64_t serve_waiting(struct frame_service *service) {
         if (reader && reader->waits) due = clock_ns() + SLOT_WAIT_NS;
     }
     return due;
-}
-
-static bool anyone_settles(const struct frame_service *service) {
-    for (int i = 0; i < service->loop.count; i++) {
-        const struct reader *reader = service->loop.connections[i]->state_of_role;
-        if (reader && reader->settle.active) return true;
-    }
-    return false;
 }
 
 static uint64_t rest(struct frame_service *service) {

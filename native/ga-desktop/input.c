@@ -30,7 +30,7 @@ bool input_open(struct input *input, const char *display, const atomic_uint *scr
         return false;
     }
     watch_keyboard(input);
-    bool ready = spare_open(&input->spare, &input->display) && drain_open(&input->drain, &input->display) &&
+    bool ready = spare_open(&input->spare, &input->display) && drain_open(&input->drain, &input->display, 0) &&
                  wm_turn_open(&input->wm_turn, &input->display) && keyboard_begin(input);
     if (!ready) snprintf(reason, (size_t)reason_size, "the keyboard map could not be read");
     return ready;
@@ -99,6 +99,7 @@ void input_key(struct input *input, uint8_t keycode, bool down) {
 
 void input_button(struct input *input, uint8_t button, bool down) {
     if (down) input->wm_turn.pressed = true;
+    if (down) atomic_fetch_add(&input->traces.presses, 1);
     fake(input, down ? XCB_BUTTON_PRESS : XCB_BUTTON_RELEASE, button, 0, 0);
 }
 

@@ -20,6 +20,13 @@ struct held {
     uint8_t with;    /* modifiers that were pressed along with it */
 };
 
+/* How much input there was, for whoever wants to know where the last of it went. Any thread may read. */
+struct input_traces {
+    atomic_uint presses; /* of buttons */
+    atomic_uint pointer; /* ops for the application under the pointer */
+    atomic_uint keys;    /* ops for the one with the focus */
+};
+
 struct input {
     struct x_display display;
     struct keymap keymap;
@@ -28,6 +35,7 @@ struct input {
     struct wm_turn wm_turn;
     struct held held[HELD_MAX];
     int held_count;
+    struct input_traces traces;
     unsigned int errors; /* that the X server has reported */
     const atomic_uint *screen_size;
     const atomic_bool *stopping;

@@ -50,6 +50,7 @@ static int open_display(const struct options *options) {
     frames.input_loop = &inputs.loop;
     bool opened = capture_open(&frames.capture, options->display, options->wait_display_s, owner, reason, REASON_MAX) &&
                   input_open(&inputs.input, options->display, &screen_size, &inputs.loop.stopping, reason, REASON_MAX);
+    opened = opened && reaction_open(&frames.reaction, &frames.capture.display, &inputs.input.traces);
     if (opened) return EXIT_FINE;
     fprintf(stderr, "ga-desktop: %s\n", reason);
     bool reached = frames.capture.display.connection && !x_display_lost(&frames.capture.display);
@@ -102,6 +103,7 @@ int main(int argc, char **argv) {
     watch_signals();
     code = serve(options.socket_path);
     loop_close(&frames.loop);
+    reaction_close(&frames.reaction);
     capture_close(&frames.capture);
     return code;
 }

@@ -88,9 +88,14 @@ void settle_note(struct settle_wait *settle, const struct box *drawn, int count,
         if (!is_ignored(settle, drawn[i])) settle->last_drawn_ns = at;
 }
 
+void settle_note_reaction(struct settle_wait *settle, bool pending, uint64_t now) {
+    if (settle->awaits && !pending && settle->last_drawn_ns < now) settle->last_drawn_ns = now;
+    settle->awaits = pending;
+}
+
 bool settle_is_over(const struct settle_wait *settle, uint64_t now, bool *settled, uint64_t *due) {
     uint64_t quiet_at = settle->last_drawn_ns + settle->quiet_ns;
-    *settled = now >= quiet_at;
-    *due = quiet_at < settle->until_ns ? quiet_at : settle->until_ns;
+    *settled = !settle->awaits && now >= quiet_at;
+    *due = !settle->awaits && quiet_at < settle->until_ns ? quiet_at : settle->until_ns;
     return *settled || now >= settle->until_ns;
 }

@@ -7,6 +7,7 @@
 
 struct settle_wait {
     bool active;
+    bool awaits; /* the application has not taken the last input yet */
     uint64_t request, began_ns, quiet_ns, until_ns;
     uint64_t last_drawn_ns;
     int ignored_count;
@@ -35,6 +36,8 @@ uint32_t reader_kept(const struct reader *reader, uint32_t generation);
 /* False when the fields make no sense. */
 bool settle_begin(struct settle_wait *settle, uint64_t request, const struct message *message);
 void settle_note(struct settle_wait *settle, const struct box *drawn, int count, uint64_t at);
+/* Quiet counts from when the last input has been taken. */
+void settle_note_reaction(struct settle_wait *settle, bool pending, uint64_t now);
 /* Whether it is over; else *due is when to look again. */
 bool settle_is_over(const struct settle_wait *settle, uint64_t now, bool *settled, uint64_t *due);
 

@@ -68,12 +68,17 @@ static void put_question(struct wm_turn *turn) {
     xcb_flush(c);
 }
 
+bool wm_turn_ask(struct wm_turn *turn) {
+    if (!turn->pressed) return false;
+    turn->pressed = false;
+    if (!will_answer(turn)) return false;
+    put_question(turn);
+    return true;
+}
+
 bool wm_turn_wait(struct wm_turn *turn, const struct drain_patience *patience) {
     uint64_t until = clock_ns() + patience->limit_ns;
-    if (!turn->pressed) return true;
-    turn->pressed = false;
-    if (!will_answer(turn)) return !x_display_lost(turn->display);
-    put_question(turn);
+    if (!wm_turn_ask(turn)) return !x_display_lost(turn->display);
     while (patience->turn(patience->owner)) {
         if (turn->answered || clock_ns() > until) return true; /* one that hangs holds the pointer, not us */
         struct pollfd polled = {.fd = xcb_get_file_descriptor(turn->display->connection), .events = POLLIN};

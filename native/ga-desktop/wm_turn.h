@@ -20,6 +20,8 @@ struct wm_turn {
 
 bool wm_turn_open(struct wm_turn *turn, struct x_display *display);
 void wm_turn_take_property(struct wm_turn *turn, const xcb_property_notify_event_t *event);
+/* Asks about the presses so far; `answered` is set when it has seen them. False when there is nothing to wait for. */
+bool wm_turn_ask(struct wm_turn *turn);
 /* Waits until the window manager has seen every press so far, at most as long as `patience` says; at once where there was
  * none, or where no window manager answers such a question. False when the batch must end. */
 bool wm_turn_wait(struct wm_turn *turn, const struct drain_patience *patience);

@@ -101,8 +101,8 @@ bool x_display_prepare_capture(struct x_display *display, const char **missing) 
     /* Each extension wants to hear our version before anything else. */
     free(xcb_damage_query_version_reply(c, xcb_damage_query_version(c, 1, 1), NULL));
     free(xcb_xfixes_query_version_reply(c, xcb_xfixes_query_version(c, 5, 0), NULL));
-    const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY; /* the root window's size is the screen's, RandR or not */
-    xcb_change_window_attributes(c, display->root, XCB_CW_EVENT_MASK, &events);
+    display->root_events = XCB_EVENT_MASK_STRUCTURE_NOTIFY; /* the root window's size is the screen's, RandR or not */
+    xcb_change_window_attributes(c, display->root, XCB_CW_EVENT_MASK, &display->root_events);
     if (present(display, &xcb_shm_id, NULL)) {
         xcb_shm_query_version_reply_t *version = xcb_shm_query_version_reply(c, xcb_shm_query_version(c), NULL);
         display->has_shm = version && (version->major_version > 1 || version->minor_version >= 2);

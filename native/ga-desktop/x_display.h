@@ -11,6 +11,7 @@ struct x_display {
     xcb_connection_t *connection;
     xcb_screen_t *screen;
     xcb_window_t root;
+    uint32_t root_events; /* that we always listen to there */
     struct pixel_format format; /* bytes_per_pixel is 0 when frames cannot be made of it */
     bool has_shm;               /* by file descriptor; whether it works is seen when it is tried */
     uint8_t damage_event, xkb_event;

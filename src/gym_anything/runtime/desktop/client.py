@@ -177,6 +177,9 @@ class DesktopClient:
     ) -> SettleResult:
         """Return once nothing has been drawn for ``quiet_ms``, or after ``max_ms``; the result says which.
 
+        Quiet counts only from when the application that got the last input has taken it (it answered a ping that came
+        after it, or rests): on a busy machine a screen may be still because nothing has been read yet.
+
         Args: ignore: boxes in which drawing does not count (a caret, a clock); at most 16.
         """
         body = settle_body(quiet_ms, max_ms, ignore)
