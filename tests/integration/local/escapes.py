@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 _PWNED = "GOT-OUT"
+_KEYCTL = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,16 @@ ESCAPES = (
     Escape(
         "make a mount in the host's table",
         "mount --make-shared / && mount --bind /tmp /usr && touch /usr/owned2 && ! rm /tmp/owned2",
+    ),
+    Escape("speak with the machine's hypervisor", "python3 -c 'import socket; socket.socket(40, 1)'"),
+    Escape(
+        "make a socket by io_uring",
+        "python3 -c 'import ctypes; assert ctypes.CDLL(None).syscall(425, 8, bytes(120)) >= 0'",
+    ),
+    Escape(
+        "search the key rings of the host's user",
+        f"python3 -c 'import ctypes; assert ctypes.CDLL(None).syscall({_KEYCTL}, 0, -3, 0) >= 0'"
+        " || grep -v '_ses: empty' /proc/keys | grep -q .",
     ),
     Escape("use the network", "exec 3<>/dev/tcp/192.0.2.1/80"),
 )

@@ -6,7 +6,7 @@ import os
 import resource
 import select
 
-from gym_anything.runtime.runners.local.sandbox import kernel, rootfs, session
+from gym_anything.runtime.runners.local.sandbox import kernel, rootfs, seals, session
 from gym_anything.runtime.runners.local.sandbox.refusals import attempt
 
 TYPE_CHECKING = False
@@ -65,6 +65,7 @@ def become_init(plan: SandboxPlan, id_count: int, fds: WorldFds, ok_w: int, go_r
     kernel.sethostname(plan["hostname"])
     kernel.bring_loopback_up()
     _limit(plan["rlimits"])
+    attempt("seals", seals.seal)
     kernel.die_with_parent()
     if any(events & (select.POLLERR | select.POLLHUP) for _, events in _poll(parent_w)):
         os._exit(1)  # the launcher died before the kernel was told to watch it

@@ -66,6 +66,11 @@ def _syscall_number(table: dict[str, int]) -> int:
     return table[machine]
 
 
+def call(name: str, number: int, *arguments: int) -> int:
+    """Make a system call by its number; ``OSError`` names it."""
+    return _check(_libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments)), name)
+
+
 def unshare(flags: int) -> None:
     """Move this process into new namespaces (a new PID namespace: its next child)."""
     _check(_libc.unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")

@@ -29,6 +29,7 @@ _FIXES = {
     "proc": "in a container: start it with an unmasked /proc (docker run --security-opt systempaths=unconfined); "
     f"{_NO_SANDBOX}",
     "devices": f"the host's /dev lacks a device every Linux has; in a container mount a /dev; {_NO_SANDBOX}",
+    "seals": f"a kernel with CONFIG_SECCOMP_FILTER (every Debian kernel has it); {_NO_SANDBOX}",
     "inner namespaces": f"sudo sysctl -w user.max_net_namespaces=15000 user.max_mnt_namespaces=15000; {_NO_SANDBOX}",
 }
 
