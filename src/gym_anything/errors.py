@@ -24,9 +24,10 @@ The tree::
     ├─ SettingInvalid            an environment variable or setting with a value that cannot be used
     ├─ HostError                 MissingDependency · NativeProgramMissing · DeadlineExceeded
     │                            ProcessStartFailed · ProcessStuck · SupervisorLost
-    ├─ WorldError                WorldStartFailed · BootTimedOut · WorldLost · ObservationError · CaptureFailed · FrameStale
-    │                            InputNotDelivered · InputDeliveryUnknown · ActionUnsupported · GuestCommandFailed
-    │                            GuestFileNotFound · CheckpointMissing · CheckpointStale · CheckpointLocked · CheckpointUnsupported
+    ├─ WorldError                WorldStartFailed · BootTimedOut · WorldLost · ObservationError · CaptureFailed
+    │                            FrameStale · InputNotDelivered · InputDeliveryUnknown · ActionUnsupported
+    │                            GuestCommandFailed · GuestFileNotFound · CheckpointMissing · CheckpointStale
+    │                            CheckpointLocked · CheckpointUnsupported
     ├─ AgentError (AgentTimedOut)  VerifierError (VlmNotConfigured)  BenchmarkError
     ├─ PoolError                 AdmissionRefused · NoReplica · ReplicaFailed
     └─ RemoteError               Unauthorized · Unreachable · VersionSkew · SessionLost · BadWire · UnknownRemoteError

@@ -117,8 +117,8 @@ class BaseRunner(GuestAccess, SenseAccess, CheckpointAccess, ABC):
     def on_episode_start(self, context: Mapping[str, Any]) -> None:
         """Learn about the coming episode, before ``start``. Must not start anything.
 
-        Args: context: ``{"episode_dir": str, "env_id": str, "task_id": str | None, "seed": int | None}``, and, for an
-            episode with checkpoints, ``task_digest``: a digest of the task's content, to be part of a ``post_task`` key.
+        Args: context: ``{"episode_dir": str, "env_id": str, "task_id": str | None, "seed": int | None}``, and, for
+            an episode with checkpoints, ``task_digest``: a digest of the task's content, for a ``post_task`` key.
         The default keeps a copy in ``self.episode_context``.
         """
         self.episode_context = dict(context)
