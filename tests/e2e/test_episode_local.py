@@ -147,6 +147,18 @@ def test_an_episode_is_set_up_played_judged_and_recorded(env_dir: Path, fast_io:
     assert np.abs(pictures[0].astype(int) - pictures[-1].astype(int)).mean() > 0.05, "something was seen to happen"
 
 
+def test_settle_pacing_waits_for_the_world_instead_of_sleeping(env_dir: Path, no_leaks: Any) -> None:
+    """S3: a step returns when the terminal shows what was typed, or says that the bound passed."""
+    with from_config(env_dir, fast_io=True, pacing="settle") as env:
+        before = np.asarray(env.reset()["screen"]["image"]).astype(int)
+        observation, _, _, info = env.step({"keyboard": {"text": TEXT + "\n"}})
+        assert info["settle"]["settled"], "a terminal comes to rest"
+        assert 100 <= info["settle"]["waited_ms"] < 2000 and info["timings"]["pacing_s"] < 2.0
+        assert (np.abs(np.asarray(observation["screen"]["image"]).astype(int) - before) > 60).any(), "it is seen"
+        env.step({"keyboard": {"keys": ["ctrl", "d"]}})
+        assert env.step([], mark_done=True)[3]["outcome"]["status"] == "passed"
+
+
 def test_restored_episodes_agree_with_fresh_ones(env_dir: Path, no_leaks: Any) -> None:
     """K7: what the checkpoint holds is there, the task starts afresh."""
     with from_config(env_dir, fast_io=True) as env:

@@ -34,7 +34,8 @@ def from_config(
         fast_io: low-latency frames and input, no fixed sleeps.
         strict_hooks: a set-up hook that exits non-zero raises.
         runner: a runner key or locator that wins over everything else.
-        pacing: ``legacy`` or ``fast``; by default follows ``fast_io``.
+        pacing: ``legacy``, ``fast`` or ``settle`` (wait until the screen is at rest instead of sleeping; the step's
+            ``info["settle"]`` says whether it came to rest); by default follows ``fast_io``.
     Raises: SpecError kinds, PluginError kinds, MissingDependency, UnsupportedFeature. Nothing is started yet.
     """
     env = _environment(env_dir, overrides)

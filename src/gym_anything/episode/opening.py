@@ -106,6 +106,11 @@ def _pacing(spec: EnvSpec, runner: BaseRunner, kind: str | None, *, fast_io: boo
     kind = kind or ("fast" if fast_io else "legacy")
     if kind not in PACINGS:
         raise SpecInvalid(f"pacing must be one of {', '.join(PACINGS)}, not {kind!r}", detail={"key": "pacing"})
+    if kind == "settle" and not (runner.has_screen() or runner.overrides(["settle"])):
+        raise UnsupportedFeature(
+            f"{runner.runner_name()} has no screen that could come to rest; choose pacing='legacy' or 'fast'",
+            detail={"feature": "pacing", "reason": "no settle", "fix": "pacing='legacy'"},
+        )
     cycle_s = spec.step_cycle_ms / 1000 if spec.synchronous else 0.0
     return choose_pacing(kind, acknowledges_input=runner.acks_input_delivery(), step_cycle_s=cycle_s)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEFAULT_GAP_S = 0.2
 LEGACY_SETTLE_S = 2.0
-PACINGS = ("legacy", "fast")
+PACINGS = ("legacy", "fast", "settle")
 
 _OWNER = "episode"
 ACTION_SETTLE = env_vars.declare(
@@ -40,6 +40,20 @@ ACTION_GAP = env_vars.declare(
 
 
 @dataclass(frozen=True, slots=True)
+class SettleRule:
+    """Wait until the screen has been still for ``quiet_ms``, at most ``max_ms``."""
+
+    quiet_ms: float
+    max_ms: float
+
+
+AFTER_INPUT = SettleRule(quiet_ms=100, max_ms=LEGACY_SETTLE_S * 1000)
+"""In place of the sleep after input: never longer than that."""
+BETWEEN_ACTIONS = SettleRule(quiet_ms=40, max_ms=DEFAULT_GAP_S * 1000)
+"""In place of the default gap: never longer than that."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pacing:
     """The waits of one environment, in seconds.
 
@@ -47,11 +61,13 @@ class Pacing:
         after_input_s: after the last action of a step, when it held input.
         step_cycle_s: at the end of every step.
         acknowledged_gap_s: between two actions when the world acknowledges input; None: the caller's own gap counts.
+        settles: the world's ``settle`` takes the place of these waits; only a gap that the caller chose is slept.
     """
 
     after_input_s: float
     step_cycle_s: float
     acknowledged_gap_s: float | None
+    settles: bool = False
 
     def gap_s(self, asked_s: float) -> float:
         """Return the wait between two actions, for the caller's ``wait_between_actions``.
@@ -64,7 +80,7 @@ class Pacing:
 
 
 def choose_pacing(kind: str, *, acknowledges_input: bool, step_cycle_s: float) -> Pacing:
-    """Return the waits of ``legacy`` (normal mode) or ``fast`` pacing.
+    """Return the waits of ``legacy`` (normal mode), ``fast`` or ``settle`` pacing.
 
     Args:
         acknowledges_input: ``inject_action`` returns only after the world took the input.
@@ -75,6 +91,8 @@ def choose_pacing(kind: str, *, acknowledges_input: bool, step_cycle_s: float) -
     if kind == "fast":
         gap = ACTION_GAP.get() / 1000 if acknowledges_input else None
         return Pacing(ACTION_SETTLE.get() / 1000, STEP_CYCLE.get() / 1000 if step_cycle_s > 0 else 0.0, gap)
+    if kind == "settle":
+        return Pacing(0.0, 0.0, None, settles=True)
     raise ValueError(f"pacing must be one of {', '.join(PACINGS)}, not {kind!r}")
 
 
@@ -89,3 +107,26 @@ def let_time_pass(runner: BaseRunner, seconds: float, doing: str) -> object:
         return runner.inject_action({"action": "wait", "time": seconds})
     runner.abort_signal.wait(Deadline.after(seconds), doing)
     return None
+
+
+def pause_between_actions(runner: BaseRunner, pacing: Pacing, asked_s: float, doing: str) -> None:
+    """Wait between two actions, for the caller's ``wait_between_actions``.
+
+    Raises: as ``let_time_pass``; with settle pacing whatever the world's ``settle`` raises.
+    """
+    if pacing.settles and asked_s == DEFAULT_GAP_S:
+        runner.settle(BETWEEN_ACTIONS.quiet_ms, BETWEEN_ACTIONS.max_ms)
+    else:
+        let_time_pass(runner, pacing.gap_s(asked_s), doing)
+
+
+def pause_after_input(runner: BaseRunner, pacing: Pacing) -> dict[str, object] | None:
+    """Wait after the input of a step.
+
+    Returns: with settle pacing, whether the screen came to rest within ``max_ms``, and after how long; else None.
+    """
+    if not pacing.settles:
+        let_time_pass(runner, pacing.after_input_s, "the settle after input")
+        return None
+    rest = runner.settle(AFTER_INPUT.quiet_ms, AFTER_INPUT.max_ms)
+    return {"settled": rest.settled, "waited_ms": round(rest.waited_ms, 3), "max_ms": AFTER_INPUT.max_ms}

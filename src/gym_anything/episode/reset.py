@@ -15,7 +15,7 @@ from gym_anything.episode.episode import Episode
 from gym_anything.episode.hooks import run_hook, run_stage
 from gym_anything.episode.init_input import init_actions
 from gym_anything.episode.observing import observe
-from gym_anything.episode.pacing import DEFAULT_GAP_S, let_time_pass
+from gym_anything.episode.pacing import DEFAULT_GAP_S, let_time_pass, pause_between_actions
 from gym_anything.episode.recording import start_frame_work
 from gym_anything.episode.session import Session
 from gym_anything.episode.task_content import task_content_digest
@@ -125,7 +125,7 @@ def _play_init_input(session: Session, items: Any) -> None:
     actions = [parse_action(raw, screen=screen) for raw in raws]
     for index, (raw, action) in enumerate(zip(raws, actions, strict=True)):
         if index:
-            let_time_pass(session.runner, session.pacing.gap_s(DEFAULT_GAP_S), "the gap between init actions")
+            pause_between_actions(session.runner, session.pacing, DEFAULT_GAP_S, "the gap between init actions")
         if isinstance(action, WaitAction):
             let_time_pass(session.runner, action.seconds, "an init wait")
         elif isinstance(action, SettleAction):

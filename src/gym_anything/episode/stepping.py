@@ -20,7 +20,7 @@ from gym_anything.actions.parse import parse_actions
 from gym_anything.episode.episode import Episode
 from gym_anything.episode.limits import COMPLETED
 from gym_anything.episode.observing import observe
-from gym_anything.episode.pacing import let_time_pass
+from gym_anything.episode.pacing import let_time_pass, pause_after_input, pause_between_actions
 from gym_anything.episode.session import Session
 from gym_anything.errors import ActionError, GymAnythingError
 
@@ -61,7 +61,7 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
     try:
         had_input = _do_all(session, episode, raws, actions, request.gap_s, results)
         did = time.perf_counter()
-        _pace(session, had_input=had_input, settle=request.settle_after_actions)
+        rest = _pace(session, had_input=had_input, settle=request.settle_after_actions)
         paced = time.perf_counter()
         observation = observe(session, episode, is_step=True) if request.capture_observation else {}
     except GymAnythingError as error:
@@ -75,12 +75,13 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
         "step_s": round(seen - began, 6),
     }
     info = _info(episode, results, observation, timings)
+    if rest is not None:
+        info["settle"] = rest
     reason = COMPLETED if request.mark_done else None
     reason = reason or session.limits.reason_to_end(steps=episode.steps, elapsed_s=episode.elapsed_s())
     frame = episode.step_frames[-1].name if observation and episode.step_frames else None
-    episode.folder.append(
-        "step", {**_record(episode, raws, request), "frame": frame, "action_results": results, "timings": timings}
-    )
+    seen_then = {"frame": frame, "action_results": results, "timings": timings, **({"settle": rest} if rest else {})}
+    episode.folder.append("step", {**_record(episode, raws, request), **seen_then})
     return StepResult(observation, info, reason)
 
 
@@ -105,11 +106,10 @@ def _do_all(
     results: list[dict[str, Any]],
 ) -> bool:
     """Do the actions in order; returns whether there was input among them."""
-    gap = session.pacing.gap_s(gap_s)
     had_input = False
     for index, (raw, action) in enumerate(zip(raws, actions, strict=True)):
         if index:
-            let_time_pass(session.runner, gap, "the gap between actions")
+            pause_between_actions(session.runner, session.pacing, gap_s, "the gap between actions")
         had_input = had_input or isinstance(action, InputAction | PassthroughAction)
         result = _do_one(session, episode, raw, action)
         if result is not None:
@@ -135,11 +135,10 @@ def _do_one(session: Session, episode: Episode, raw: Any, action: Action) -> dic
     return {"action": "other", "output": session.runner.inject_action(raw)}
 
 
-def _pace(session: Session, *, had_input: bool, settle: bool) -> None:
-    pacing = session.pacing
-    if had_input and settle:
-        let_time_pass(session.runner, pacing.after_input_s, "the settle after input")
-    let_time_pass(session.runner, pacing.step_cycle_s, "the step cycle")
+def _pace(session: Session, *, had_input: bool, settle: bool) -> dict[str, object] | None:
+    rest = pause_after_input(session.runner, session.pacing) if had_input and settle else None
+    let_time_pass(session.runner, session.pacing.step_cycle_s, "the step cycle")
+    return rest
 
 
 def _info(
