@@ -72,9 +72,9 @@ class EpisodeFolder:
 
     def close(self) -> None:
         """Close the trajectory. Idempotent."""
-        if self._trajectory is not None:
-            self._trajectory.close()
-            self._trajectory = None
+        trajectory, self._trajectory = self._trajectory, None
+        if trajectory is not None:
+            trajectory.close()
 
 
 def plain(value: Any) -> Any:

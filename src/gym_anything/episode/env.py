@@ -61,7 +61,8 @@ class GymAnythingEnv(EnvAccess):
             task_key: the task's folder name, when it has one; names its checkpoints.
             fast_io: low-latency frames and input, no fixed sleeps.
             strict_hooks: a set-up hook that exits non-zero raises instead of marking the episode ``setup_failed``.
-            pacing: ``legacy`` or ``fast``; by default follows ``fast_io``.
+            pacing: ``legacy``, ``fast`` or ``settle`` (wait until the screen is at rest instead of sleeping; the step's
+                ``info["settle"]`` says whether it came to rest); by default follows ``fast_io``.
             warnings: what loading the specs remarked.
         Raises: PluginError kinds, MissingDependency, SpecInvalid, UnsupportedFeature (no fast I/O).
         """
@@ -193,9 +194,11 @@ class GymAnythingEnv(EnvAccess):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if error is not None and self._episode is not None:
-            finish.abandon(self._session, self._episode, error, "the caller's own code")
-        self.close()
+        try:
+            if error is not None and self._episode is not None:
+                finish.abandon(self._session, self._episode, error, "the caller's own code")
+        finally:
+            self.close()
 
     # --- observation and set-up ----------------------------------------------------------------------------------
 

@@ -126,12 +126,20 @@ def seal(session: Session, episode: Episode, judgement: Judgement) -> None:
         episode.frame_work.close()
         for note in episode.frame_work.notes:
             session.warn(note)
-        ended_ts = time.time()
+        try:
+            _write_end(session, episode, time.time())
+        except OSError as error:  # a full disk takes the records; the verdict stands
+            session.warn(f"the end of the episode could not be written: {error}")
+        session.report("finished", outcome=judgement.outcome.status if judgement.outcome else None)
+
+
+def _write_end(session: Session, episode: Episode, ended_ts: float) -> None:
+    try:
         record = {"reason": episode.reason, "reward": episode.reward, "verifier": episode.report}
         episode.folder.append("finalize", record)
         episode.folder.write_json(SUMMARY, _summary(session, episode, ended_ts))
+    finally:
         episode.folder.close()
-        session.report("finished", outcome=judgement.outcome.status if judgement.outcome else None)
 
 
 def _outcome_field(session: Session, outcome: Outcome | None) -> dict[str, Any]:
@@ -169,12 +177,12 @@ def _release_inputs(session: Session) -> None:
 
 
 def _last_pictures(session: Session, episode: Episode) -> None:
-    """Write both last pictures; a screen that cannot be captured is a warning, the judge may not need it."""
+    """Write both last pictures; one that cannot be had or written is a warning, the judge may not need it."""
     folder = episode.folder.path
     try:
         if capture_picture(session, folder / POST_VERIFICATION):
             shutil.copyfile(folder / POST_VERIFICATION, folder / FINAL)
     except (WorldLost, Aborted):
         raise
-    except GymAnythingError as error:
+    except (GymAnythingError, OSError) as error:
         session.warn(f"no final screenshot: {error}")

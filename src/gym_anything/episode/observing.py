@@ -51,7 +51,7 @@ def observe(session: Session, episode: Episode, *, is_step: bool) -> dict[str, A
             raise
         except UnsupportedFeature as error:
             episode.observation_errors[key] = str(error)
-        except GymAnythingError as error:
+        except (GymAnythingError, OSError) as error:  # OSError: the disk that the picture goes to
             if session.fast_io:
                 raise
             episode.observation_errors[key] = str(error)

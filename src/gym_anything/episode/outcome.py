@@ -8,6 +8,7 @@ about the agent.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +17,8 @@ from gym_anything.errors import Blame, GymAnythingError
 
 Status = Literal["passed", "failed", "broken"]
 STATUSES: tuple[Status, ...] = ("passed", "failed", "broken")
+
+_HOST_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,16 @@ class Outcome:
         """Return the broken outcome of an error; a typed error names its own blame.
 
         Args:
-            default_blame: blamed when the error is none of ours (a bug of whoever's code was running).
+            default_blame: blamed when the error is none of ours (a bug of whoever's code was running), unless it says
+                that this machine has run out of something.
             doing: what was under way, for the story ("capturing the screen").
         """
         if isinstance(error, GymAnythingError):
             detail: dict[str, Any] = {"code": error.code, "retryable": error.retryable, **error.detail}
             return cls.broken(error.blame, f"while {doing}: {error}", detail)
+        blame = "host" if isinstance(error, OSError) and error.errno in _HOST_ERRORS else default_blame
         story = f"while {doing}: {type(error).__name__}: {error}"
-        return cls.broken(default_blame, story, {"code": "error", "type": type(error).__name__})
+        return cls.broken(blame, story, {"code": "error", "type": type(error).__name__})
 
     @property
     def is_broken(self) -> bool:

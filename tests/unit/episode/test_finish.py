@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gym_anything.episode.env import GymAnythingEnv
 from gym_anything.errors import HostError, StateError
 from gym_anything.testing.fakes.world import FakeWorld
 from tests.unit.episode.fake_envs import fake_env, task_spec
@@ -313,3 +314,39 @@ def test_the_reporter_is_told(tmp_path: Path) -> None:
         env.reset()
         env.step([], mark_done=True)
     assert told[0] == "starting" and told[-1] == "finished"
+
+
+def refuse_writing(env: GymAnythingEnv, *names: str) -> None:
+    """Make writing these artifacts an ``OSError``, as a full disk would."""
+    assert env.episode_dir is not None
+    for name in names:
+        (env.episode_dir / name).mkdir()
+
+
+@pytest.mark.parametrize("fast_io", [False, True])
+def test_a_verdict_stands_when_the_disk_takes_no_record_of_it(tmp_path: Path, fast_io: bool) -> None:
+    with fake_env(tmp_path, task_spec(), fast_io=fast_io) as env:
+        env.reset()
+        refuse_writing(env, "summary.json", "post_verification.png")
+        _, _, done, info = env.step([], mark_done=True)
+        assert done and info["outcome"]["status"] == env.evaluate()["outcome"]["status"]
+        warnings = " ".join(info["warnings"])
+        assert "end of the episode could not be written" in warnings and "no final screenshot" in warnings
+
+
+def test_a_picture_that_the_disk_does_not_take_is_missing_with_its_reason(tmp_path: Path) -> None:
+    with fake_env(tmp_path, task_spec()) as env:
+        env.reset()
+        refuse_writing(env, "frame_00001.png")
+        observation, _, done, info = env.step(CLICK, wait_between_actions=0)
+        assert "screen" not in observation and not done
+        assert "directory" in info["observation_errors"]["screen"]
+
+
+def test_without_a_disk_the_caller_still_leaves_by_his_own_error_and_the_world_stops(tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="the caller's own"), fake_env(tmp_path, task_spec()) as env:
+        env.reset()
+        refuse_writing(env, "summary.json")
+        raise KeyError("the caller's own")
+    with pytest.raises(StateError):
+        env.runner.capture_frame()

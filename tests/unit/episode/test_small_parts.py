@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -41,6 +42,9 @@ def test_an_error_becomes_an_outcome_with_its_own_blame() -> None:
     assert lost.detail == {"code": "world-lost", "retryable": False, "log_tail": "t"}
     assert Outcome.from_error(VerifierError("x"), default_blame="world", doing="y").blame == "judge"
     stranger = Outcome.from_error(KeyError("k"), default_blame="caller", doing="stepping")
+    full = OSError(errno.ENOSPC, "No space left on device")
+    assert Outcome.from_error(full, default_blame="world", doing="stepping").blame == "host"
+    assert Outcome.from_error(FileNotFoundError("x"), default_blame="judge", doing="judging").blame == "judge"
     assert stranger.blame == "caller" and stranger.is_broken and "KeyError" in stranger.story
 
 
@@ -65,6 +69,9 @@ def test_pacing_is_chosen_by_name() -> None:
     fast = choose_pacing("fast", acknowledges_input=True, step_cycle_s=0.1)
     assert (fast.after_input_s, fast.step_cycle_s, fast.gap_s(0.2), fast.gap_s(0.5)) == (0.0, 0.0, 0.0, 0.5)
     assert choose_pacing("fast", acknowledges_input=False, step_cycle_s=0).gap_s(0.2) == 0.2
+    settle = choose_pacing("settle", acknowledges_input=True, step_cycle_s=0.1)
+    assert settle.settles and (settle.after_input_s, settle.step_cycle_s) == (0.0, 0.0)
+    assert not legacy.settles and not fast.settles
     with pytest.raises(ValueError, match="pacing"):
         choose_pacing("slow", acknowledges_input=True, step_cycle_s=0)
 
