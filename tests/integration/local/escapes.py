@@ -82,5 +82,14 @@ ESCAPES = (
         f"python3 -c 'import ctypes; assert ctypes.CDLL(None).syscall({_KEYCTL}, 0, -3, 0) >= 0'"
         " || grep -v '_ses: empty' /proc/keys | grep -q .",
     ),
+    Escape(
+        "trace init, which would hold it still",
+        "python3 -c 'import ctypes; assert ctypes.CDLL(None).ptrace(0x4206, 1, 0, 0) == 0'",
+    ),
+    Escape("read the memory of init", 'python3 -c \'open("/proc/1/mem", "rb")\''),
+    Escape(
+        "read the program of init, so that it can be traced",
+        "head -c 4 /proc/1/exe || head -c 4 /opt/gym-anything/init/*",
+    ),
     Escape("use the network", "exec 3<>/dev/tcp/192.0.2.1/80"),
 )

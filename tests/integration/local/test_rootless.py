@@ -96,6 +96,8 @@ def test_without_granted_ids_a_world_has_one_and_says_so(user: OrdinaryUser) -> 
     assert found["ids"] == "single"
     assert found["root"] == found["desktop"] == "0"
     assert any("one id" in str(note) for note in found["notes"])  # type: ignore[attr-defined]
+    owned = {escape.name for escape in ESCAPES if " init" in escape.name} | {"reopen the log it writes to"}
+    assert set(found["out"]) <= owned, "its root is the launcher's own user: only what that user started is open to it"  # type: ignore[call-overload]
     assert found["restored"] == "kept"
     assert found["left"] == []
 

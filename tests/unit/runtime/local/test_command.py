@@ -126,7 +126,7 @@ def test_with_one_id_nobody_is_switched_to() -> None:
 
 def test_nothing_of_the_host_is_shown_but_what_the_view_says() -> None:
     targets = {bind["target"] for bind in plan_of()["binds"]}
-    assert targets == {"/usr", "/opt/gym-anything/ga-guest", "/opt/gym-anything/ga-desktop"}
+    assert targets == {"/usr", *(f"/opt/gym-anything/{name}" for name in ("ga-guest", "init/ga-guest", "ga-desktop"))}
 
 
 def test_the_desktop_runs_as_its_own_user() -> None:

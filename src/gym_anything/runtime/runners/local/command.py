@@ -12,6 +12,7 @@ from gym_anything.runtime.runners.local.control_groups import MAX_PROCESSES
 from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, chromium_flags, desktop_files
 from gym_anything.runtime.runners.local.desktop_session import DESKTOP_NAME, SessionPlace, display_of, session_plan
 from gym_anything.runtime.runners.local.options import LocalOptions
+from gym_anything.runtime.runners.local.sandbox.launch import INIT_COPY
 from gym_anything.runtime.runners.local.sandbox.plan import (
     BindPlan,
     FilePlan,
@@ -66,7 +67,9 @@ class WorldPlace:
 def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: WorldPlace) -> SandboxPlan:
     """Return everything the launcher needs to build this world."""
     people = decide_accounts(spec.user_accounts, single_id=host.single_id)
+    init = f"{HOME_OF_OURS}/init/ga-guest"
     ours = [
+        BindPlan(source=f"{place.folder}/gen{place.generation}/{INIT_COPY}", target=init, map_ids=False),
         BindPlan(source=host.guest_program, target=f"{HOME_OF_OURS}/ga-guest", map_ids=True),
         BindPlan(source=host.desktop_program, target=f"{HOME_OF_OURS}/ga-desktop", map_ids=True),
     ]
@@ -86,7 +89,8 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
         shm_mib=max(64, memory_mib // 2),
         cgroups=list(place.cgroups),
         rlimits={"RLIMIT_CORE": 0, "RLIMIT_NPROC": MAX_PROCESSES},
-        guest_program=f"{HOME_OF_OURS}/ga-guest",
+        init_source=host.guest_program,
+        guest_program=init,
         guest_argv=guest_argv(people),
         waiter=host.waiter_program,
         env={**base_env(people.desktop), **dict(place.label)},

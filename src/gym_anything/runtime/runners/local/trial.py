@@ -92,6 +92,7 @@ def _plan(folder: str, ids: IdsPlan) -> SandboxPlan:
         shm_mib=1,
         cgroups=[],
         rlimits={},
+        init_source="",
         guest_program="/usr/bin/true",
         guest_argv=[],
         waiter=str(native_program("ga-wait")),

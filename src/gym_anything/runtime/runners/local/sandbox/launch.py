@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 GUEST_SOCKET = "guest.sock"
 DESKTOP_SOCKET = "desktop.sock"
+INIT_COPY = "ga-guest"
+"""In the folder of a generation: the program of the world's init, which nobody in the world may read.
+
+The kernel then lets nobody in the world trace it or touch its memory: ``gdb -p 1`` would lock the host out. The world
+must not own the file, so it is a copy that belongs to the launcher's own id, which the world does not have.
+"""
 
 
 def main(argv: list[str]) -> int:
@@ -56,6 +62,8 @@ def build(plan: SandboxPlan, ready_fd: int, token_fd: int) -> tuple[int, identit
     os.chdir(plan["world_dir"])
     for name in ("upper", f"gen{plan['generation']}"):
         os.makedirs(name, mode=0o700, exist_ok=True)
+    if plan["init_source"]:
+        _copy_unreadable(plan["init_source"], f"gen{plan['generation']}/{INIT_COPY}")
     ids = identity.IdRange(**plan["ids"])
     fds = open_descriptors(ready_fd, token_fd)
     privileged = ids.how == "root"
@@ -149,6 +157,12 @@ def _build_outer(
         identity.write_identity_maps("/proc/1", ids.count)  # its root is ours by now, so is its /proc
         os.write(go_w, b"1")
         report(done_w, {"pid": pid})
+
+
+def _copy_unreadable(source: str, copy: str) -> None:
+    with open(source, "rb") as program, open(copy, "wb") as target:
+        target.write(program.read())
+    os.chmod(copy, 0o711)
 
 
 def _listen(name: str) -> int:

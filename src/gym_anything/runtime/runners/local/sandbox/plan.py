@@ -73,6 +73,9 @@ class SessionPlan(TypedDict):
 class SandboxPlan(TypedDict):
     """Everything the launcher needs. No secret is in it.
 
+    ``init_source`` is the host's program whose unreadable copy (``launch.INIT_COPY``) a bind shows at
+    ``guest_program``; empty when there is nothing to copy.
+
     ``generation`` counts the launches over one ``upper/fs`` (what the world writes, the only folder that stays): each
     has its own ``skel``, ``work``, ``root`` and ``lower``.
     """
@@ -89,6 +92,7 @@ class SandboxPlan(TypedDict):
     shm_mib: int
     cgroups: list[str]
     rlimits: dict[str, int]
+    init_source: str
     guest_program: str
     guest_argv: list[str]
     waiter: str
