@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,11 @@ from gym_anything._util.digest import sha256_tree
 from gym_anything.episode.factory import from_config
 from gym_anything.episode.task_proof import read_steps
 from gym_anything.runtime.checkpoints.levels import LEVELS
+from gym_anything.testing.leaks import LeakCheck
 from tests.conftest import RequireBackend
+from tests.e2e.command_line import CommandLine
 from tests.e2e.local_world import require_local_world
+from tests.e2e.proofs import check_proof, prove_tasks
 
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -24,12 +27,16 @@ TASKS = {"stock_ledger_env": "book_delivery", "letter_desk_env": "finish_letter"
 FULL_REWARD = {"stock_ledger_env": 100.0, "letter_desk_env": 1.0, "visitor_kiosk_env": 1.0}
 
 
-@pytest.fixture(autouse=True)
+def keep_apart(patch: pytest.MonkeyPatch, place: Path) -> None:
+    """Keep checkpoints in a folder of the test's own; the examples are used where they lie, unchanged."""
+    patch.setenv("GYM_ANYTHING_LOCAL_CHECKPOINT_DIR", str(place / "checkpoints"))
+    patch.setenv("GYM_ANYTHING_POST_TASK_SETTLE_SEC", "0")
+
+
+@pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require_backend: RequireBackend) -> Path:
-    """Keep checkpoints and artifacts in the test's own folder; the examples are used where they lie, unchanged."""
     require_local_world(require_backend)
-    monkeypatch.setenv("GYM_ANYTHING_LOCAL_CHECKPOINT_DIR", str(tmp_path / "checkpoints"))
-    monkeypatch.setenv("GYM_ANYTHING_POST_TASK_SETTLE_SEC", "0")
+    keep_apart(monkeypatch, tmp_path)
     return tmp_path
 
 
@@ -49,34 +56,51 @@ def play(env: Any, name: str, solution: str | None = "oracle.json") -> tuple[str
     return outcome["status"], outcome["score"], reward, restored_from
 
 
-def secret() -> bytes:
-    keys = json.loads((ROOT / "environments" / "letter_desk_env" / "office_keys.json").read_text(encoding="utf-8"))
-    return str(keys["OFFICE_KEY"]).encode()
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_verdicts_are_the_same_fresh_and_from_every_checkpoint(name: str, place: Path, no_leaks: Any) -> None:
-    """K7, N1: a world from a checkpoint is set up as a fresh one is, also the first that goes on after one was made.
-
-    The letter's seal was made with a secret of the host's, which is in no artifact, checkpoint or log.
-    """
-    before = sha256_tree(ROOT)
-    passed = ("passed", 100.0, FULL_REWARD[name])
+def play_at_every_level(name: str, place: Path) -> list[str]:
+    """Play the oracle fresh and from every checkpoint, then do nothing; returns what did not come out as it must."""
+    must_pass = ("passed", 100.0, FULL_REWARD[name])
+    wrong = []
     with open_env(name, place) as env:
         env.reset(seed=3)
-        assert play(env, name) == (*passed, None)
-        assert env.warnings == []
+        came = [("fresh", play(env, name), (*must_pass, None))]
         # Each asked level is made by an episode that starts from the one below it.
         for level, restored_from in (*zip(LEVELS, (None, *LEVELS), strict=False), ("post_task", "post_task")):
             env.reset(seed=3, use_cache=True, cache_level=level)
-            assert play(env, name) == (*passed, restored_from), level
+            came.append((level, play(env, name), (*must_pass, restored_from)))
         env.reset(use_cache=True, cache_level="post_task")
-        assert play(env, name, None)[0] == "failed", "doing nothing does not pass, whatever earlier episodes did"
-        assert env.warnings == []
+        came.append(("nothing", (play(env, name, None)[0],), ("failed",)))
+        wrong += [f"{what}: {result}, not {wanted}" for what, result, wanted in came if result != wanted]
+        wrong += env.warnings
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory, require_backend: RequireBackend) -> Iterator[dict[str, Any]]:
+    """Play all environments side by side; the result of each, and the folder that everything was written to."""
+    require_local_world(require_backend)
+    place = tmp_path_factory.mktemp("played")
+    before = sha256_tree(ROOT)
+    with pytest.MonkeyPatch.context() as patch, LeakCheck():
+        keep_apart(patch, place)
+        with ThreadPoolExecutor(len(TASKS)) as pool:
+            results = dict(zip(TASKS, pool.map(lambda name: play_at_every_level(name, place), TASKS), strict=True))
     assert sha256_tree(ROOT) == before, "an episode wrote into the environment's own folder"
-    written = [path for path in place.rglob("*") if path.is_file() and not path.is_symlink()]
-    assert {"traj.jsonl", "summary.json"} <= {path.name for path in written}
-    assert [path for path in written if secret() in path.read_bytes()] == []
+    yield {**results, "place": place}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_verdicts_are_the_same_fresh_and_from_every_checkpoint(name: str, played: dict[str, Any]) -> None:
+    """K7: a world from a checkpoint is set up as a fresh one is, also the first that goes on after one was made."""
+    assert played[name] == []
+
+
+def test_a_secret_of_the_host_is_in_no_artifact_checkpoint_or_log(played: dict[str, Any]) -> None:
+    """N1: the letter's seal was made with it, in the worlds."""
+    keys = json.loads((ROOT / "environments" / "letter_desk_env" / "office_keys.json").read_text(encoding="utf-8"))
+    secret = str(keys["OFFICE_KEY"]).encode()
+    written = [path for path in played["place"].rglob("*") if path.is_file() and not path.is_symlink()]
+    assert {"traj.jsonl", "summary.json", "seal", "setup_desk.log"} <= {path.name for path in written}
+    assert [path for path in written if secret in path.read_bytes()] == []
 
 
 def test_hooks_ran_in_login_shells_with_their_logs_in_the_home(place: Path) -> None:
@@ -108,26 +132,22 @@ def test_the_kiosk_is_reset_by_script_and_hook_with_the_seed(place: Path) -> Non
         assert env.runner.exec_capture("cat /tmp/sign_in_setup.log") == "pre_task ran\n", "once, before the checkpoint"
 
 
-def gym_anything(place: Path, *arguments: str) -> Any:
-    argv = [sys.executable, "-m", "gym_anything.cli.main", *arguments, "--json"]
-    done = subprocess.run(argv, cwd=place, capture_output=True, text=True, timeout=250, check=False)
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return json.loads(done.stdout)
-
-
 def test_the_examples_are_valid_and_a_benchmark(place: Path) -> None:
+    cli = CommandLine(place)
     for name in TASKS:
-        report = gym_anything(place, "validate", name, "--benchmark", str(ROOT))
+        report = cli.json("validate", name, "--benchmark", str(ROOT))
         complaints = ("problems", "option_errors", "warnings", "missing", "unenforced")
         assert report["ok"] and not any(report[kind] for kind in complaints), report
-    envs = gym_anything(place, "list", "envs", "--benchmark", str(ROOT))["envs"]
+    envs = cli.json("list", "envs", "--benchmark", str(ROOT))["envs"]
     assert [(row["env"], row["tasks"]) for row in envs] == [(name, 1) for name in sorted(TASKS)]
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_each_task_proves_itself_on_the_command_line(name: str, place: Path) -> None:
-    """V3: doing nothing and near misses fail, the oracle passes."""
-    report = gym_anything(place, "verify", "task", name, TASKS[name], "--benchmark", str(ROOT), "--use-cache")
-    rows = {row["attempt"]: row["status"] for row in report["attempts"]}
-    assert rows.pop("oracle.json") == "passed"
-    assert set(rows.values()) == {"failed"} and len(rows) == 3
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory: pytest.TempPathFactory, require_backend: RequireBackend) -> dict[str, Any]:
+    require_local_world(require_backend)
+    return prove_tasks(tmp_path_factory.mktemp("proofs"), ROOT, TASKS.items(), "--use-cache")
+
+
+@pytest.mark.parametrize("task", TASKS.values())
+def test_each_task_proves_itself_on_the_command_line(task: str, proofs: dict[str, Any]) -> None:
+    check_proof(proofs[task])

@@ -1,0 +1,35 @@
+"""``gym-anything verify task`` for several tasks at once: most of an episode is waiting for a screen to be still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.command_line import CommandLine
+
+AT_ONCE = 3
+
+
+def prove_tasks(folder: Path, benchmark: Path, tasks: Iterable[tuple[str, str]], *options: str) -> dict[str, Any]:
+    """Prove each (environment, task) of a benchmark in a process of its own; returns task -> report."""
+
+    def prove(pair: tuple[str, str]) -> Any:
+        env, task = pair
+        place = folder / task
+        place.mkdir()
+        return CommandLine(place).json("verify", "task", env, task, "--benchmark", str(benchmark), *options, code=None)
+
+    pairs = list(tasks)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return {task: report for (_, task), report in zip(pairs, pool.map(prove, pairs), strict=True)}
+
+
+def check_proof(report: Any) -> None:
+    """V3: doing nothing does not pass, nor do near misses; the oracle does; nothing is broken."""
+    rows = {row["attempt"]: (row["status"], row["story"]) for row in report["attempts"]}
+    assert len(rows) >= 4, "nothing, an oracle, two near misses"
+    assert {attempt for attempt, (status, _) in rows.items() if status == "passed"} == {"oracle.json"}, rows
+    assert not [row for row in rows.values() if row[0] == "broken"], rows
+    assert report["ok"], rows
