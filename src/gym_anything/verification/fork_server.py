@@ -9,6 +9,7 @@ import os
 import select
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -117,26 +118,33 @@ class ForkServer:
                         raise HostError(f"the judge server does not take work: {error}") from error
 
     def _start(self) -> socket.socket:
+        package_parent = str(Path(__file__).parents[2])
+        code = (
+            f"import sys; sys.path.insert(0, {package_parent!r}); "
+            "from gym_anything.verification.judge_process.server import main; main()"
+        )
         ours, theirs = socket.socketpair()
-        with theirs:
-            package_parent = str(Path(__file__).parents[2])
-            code = (
-                f"import sys; sys.path.insert(0, {package_parent!r}); "
-                "from gym_anything.verification.judge_process.server import main; main()"
-            )
-            self._process = Supervisor.shared().spawn(
-                [sys.executable, "-c", code, str(_CONTROL_FD)],
-                name="judge-server",
-                env=dict(os.environ),
-                pass_fds={_CONTROL_FD: theirs.fileno()},
-            )
-        self._control = ours
-        ready, _, _ = select.select([ours], [], [], _START_SECONDS)
-        if not ready or not ours.recv(1):
-            code_text = f"exit code {self._process.poll()}"
+        with tempfile.TemporaryFile(prefix="ga-judge-") as complaints:
+            with theirs:
+                self._process = process = Supervisor.shared().spawn(
+                    [sys.executable, "-P", "-c", code, str(_CONTROL_FD)],  # -P: the working directory hides no module
+                    name="judge-server",
+                    env=dict(os.environ),
+                    stderr=complaints.fileno(),
+                    pass_fds={_CONTROL_FD: theirs.fileno()},
+                )
+            self._control = ours
+            ready, _, _ = select.select([ours], [], [], _START_SECONDS)
+            if ready and ours.recv(1):
+                return ours
             self._discard()
-            raise HostError(f"the judge server did not start within {_START_SECONDS:.0f} s ({code_text})")
-        return ours
+            complaints.seek(0)
+            tail = complaints.read()[-2000:].decode(errors="replace").strip()
+        what = f"ended while it started (exit code {process.returncode})" if ready else "did not start"
+        raise HostError(
+            f"the judge server {what}, after at most {_START_SECONDS:.0f} s: {tail or 'it said nothing'}",
+            detail={"log_tail": tail},
+        )
 
     def _discard(self) -> None:
         if self._control is not None:

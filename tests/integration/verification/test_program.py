@@ -17,8 +17,9 @@ import pytest
 from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.state_dir import Run
+from gym_anything._util.supervisor import Supervisor
 from gym_anything._util.waiting import wait_until
-from gym_anything.errors import Aborted, SpecInvalid, VerifierError, VlmNotConfigured, WorldLost
+from gym_anything.errors import Aborted, HostError, SpecInvalid, VerifierError, VlmNotConfigured, WorldLost
 from gym_anything.verification.cancellation import Cancellation
 from gym_anything.verification.fork_server import ForkServer
 from tests.integration.verification.judged import DictWorld, judged, write_task
@@ -516,3 +517,27 @@ def test_an_owner_that_dies_takes_verifier_and_server_along(tmp_path: Path, how:
     finally:
         owner.kill()
         owner.wait()
+
+
+@pytest.mark.parametrize("name", ["json.py", "numpy.py", "gym_anything/__init__.py"])
+def test_a_working_directory_that_hides_modules_does_not_reach_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "cwd" / name).parent.mkdir(parents=True)
+    (tmp_path / "cwd" / name).write_text("raise RuntimeError('hidden')")
+    monkeypatch.chdir(tmp_path / "cwd")
+    server = ForkServer()
+    try:
+        server.warm_up()  # raises when it cannot start
+    finally:
+        server.stop()
+
+
+def test_a_judge_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho no interpreter here >&2\nexit 3\n")
+    broken.chmod(0o755)
+    Supervisor.shared()
+    monkeypatch.setattr(sys, "executable", str(broken))
+    with pytest.raises(HostError, match=r"exit code 3.*no interpreter here"):
+        ForkServer().warm_up()
