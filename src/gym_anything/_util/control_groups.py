@@ -34,11 +34,6 @@ def recorded(manifest: Mapping[str, Any]) -> list[Path]:
     return [path for path in paths if _ROOT in path.parents and label_of(path.name) is not None and path.is_dir()]
 
 
-def groups_below(parent: Path) -> list[Path]:
-    """Return every group of ours right below a folder of the cgroup file system."""
-    return [path for path in sorted(parent.glob(f"{_PREFIX}*")) if label_of(path.name) is not None]
-
-
 def remove(folder: Path) -> None:
     """Remove one group; a missing one is fine. Processes that are just being reaped hold it for some milliseconds.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gym_anything._util import atomic_write
+from gym_anything._util import atomic_write, control_groups
 from gym_anything._util.ascii_names import random_name
 from gym_anything._util.labels import Label
 from gym_anything._util.remove_tree import remove_tree
@@ -83,10 +83,14 @@ class WorldDir:
         return short
 
     def remove(self) -> None:
-        """Delete the folder and all in it; twice is harmless. Mounts below it must be gone (never crossed).
+        """Delete the folder and all in it, and the control groups its manifest lists; twice is harmless.
 
-        Raises: HostError when something in it cannot be removed.
+        The world's processes and the mounts below the folder must be gone; mounts are never crossed.
+
+        Raises: HostError when something cannot be removed.
         """
+        for group in control_groups.recorded(self._manifest):
+            control_groups.remove(group)
         short, self._short = self._short, None
         if short is not None:
             short.unlink(missing_ok=True)

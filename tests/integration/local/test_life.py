@@ -154,6 +154,18 @@ def test_a_killed_owner_leaves_nothing(local_backend: None) -> None:
     )
 
 
+def test_an_owner_that_ends_without_stopping_leaves_nothing(local_backend: None) -> None:
+    """L2: also one that forgets to stop, or fails."""
+    root = Path(__file__).parents[3]
+    ending = OWNER.replace("time.sleep(600)", "raise RuntimeError('forgot')")
+    argv = [sys.executable, "-c", textwrap.dedent(ending)]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
+    assert "forgot" in done.stderr
+    folder, init_pid, *groups = done.stdout.split()
+    left = [path for path in (Path(folder), Path("/proc") / init_pid, *map(Path, groups)) if path.exists()]
+    assert groups and left == []
+
+
 @pytest.mark.slow
 def test_sixteen_worlds_at_once_do_not_collide(make_runner: MakeRunner) -> None:
     """L4: parallel starts collide nowhere."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -92,7 +93,7 @@ class ControlGroups:
 def orphaned_groups(is_orphan: IsOrphan, dry_run: bool) -> list[Orphan]:
     """Collect the groups of dead owners whose manifest is gone, too. A collector for ``cache gc``."""
     found = []
-    for folder in (path for parent in _parents() for path in control_groups.groups_below(parent)):
+    for folder in _groups_anywhere():
         label = control_groups.label_of(folder.name)
         if label is not None and is_orphan(label):
             orphan = Orphan("other", str(folder), label.run, label.world)
@@ -106,9 +107,13 @@ def orphaned_groups(is_orphan: IsOrphan, dry_run: bool) -> list[Orphan]:
     return found
 
 
-def _parents() -> set[Path]:
-    """Return every folder in which this process would make groups."""
-    return {path for path in (*map(_parent_of, ("memory", "cpu", "pids")), _unified_parent()) if path is not None}
+def _groups_anywhere() -> list[Path]:
+    """Return every group of ours on this host: a killed owner made them below its own group, which is not ours."""
+    found: set[Path] = set()
+    for _, mount, _ in _mounts():
+        for folder, names, _ in os.walk(mount):
+            found.update(Path(folder, name) for name in names if control_groups.label_of(name) is not None)
+    return sorted(found)
 
 
 def _settings(controller: str, value: float | int, *, version_2: bool) -> list[tuple[str, str]]:
