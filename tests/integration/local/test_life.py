@@ -159,7 +159,7 @@ def test_an_owner_that_ends_without_stopping_leaves_nothing(local_backend: None)
     root = Path(__file__).parents[3]
     ending = OWNER.replace("time.sleep(600)", "raise RuntimeError('forgot')")
     argv = [sys.executable, "-c", textwrap.dedent(ending)]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=root, check=False)
     assert "forgot" in done.stderr
     folder, init_pid, *groups = done.stdout.split()
     left = [path for path in (Path(folder), Path("/proc") / init_pid, *map(Path, groups)) if path.exists()]
