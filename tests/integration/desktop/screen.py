@@ -67,7 +67,7 @@ class Screen:
             argv = [XVFB, "-screen", "0", f"{width}x{height}x24", *common]
         else:
             argv = [XVNC, "-geometry", f"{width}x{height}", "-depth", "24", "-SecurityTypes", "None", "-rfbport", "-1"]
-            argv += common
+            argv += ["-rfbunixpath", str(folder / "vnc"), *common]  # Debian 13's does not start with no way in
         try:
             self.server = self.start(argv, pass_fds=[writer])
         finally:
