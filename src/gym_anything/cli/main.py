@@ -6,6 +6,7 @@ package is printed as ``error: …`` with its fix, never as a traceback (``GYM_A
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("gym_anything.cli.validate:validate", "Check an environment and its tasks."),
     "verify": ("gym_anything.cli.verify:verify", "Prove specs, a corpus of them, or a task."),
     "doctor": ("gym_anything.cli.doctor:doctor", "Try what this machine can do, with a fix for what it cannot."),
+    "bench": ("gym_anything.cli.bench:bench", "Measure parts of this package on this machine."),
     "compatibility": ("gym_anything.cli.compatibility:compatibility", "Show what each runner supports."),
     "cache": ("gym_anything.cli.cache:cache", "List, purge or collect checkpoints and left-overs."),
 }
@@ -82,6 +84,12 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # the reader (head, less) has gone; Python must not complain about it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO) or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"error: the output cannot be written: {error.strerror}", err=True)
         return FAILED
     except GymAnythingError as error:
         if TRACEBACK.get():

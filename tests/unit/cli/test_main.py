@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -79,6 +80,14 @@ def test_a_traceback_is_shown_only_when_asked_for(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GYM_ANYTHING_TRACEBACK", "1")
     with pytest.raises(WorldLost):
         run_command_line([])
+
+
+def test_output_that_cannot_be_written_is_one_line_and_no_traceback() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device, for a child's descriptor
+        command = [sys.executable, "-m", "gym_anything.cli.main", "agents"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: the output cannot be written: No space left on device\n"
 
 
 def test_an_unknown_command_names_a_near_one(capsys: pytest.CaptureFixture[str]) -> None:
