@@ -55,8 +55,16 @@ class ProcessExecutor:
     ) -> EpisodeRecord:
         """See ``EpisodeExecutor``."""
         watch = ProcessWatch(request, run_dir, on_phase, on_step)
+        cut_off = False
+
+        def end_now(process: SupervisedProcess) -> None:
+            nonlocal cut_off
+            # What its world says while it is being ended is no result, though it may come as one.
+            cut_off = watch.record is None
+            _begin_to_stop(process)
+
         with self._worker(request, run_dir) as (process, sock):
-            forget = [stop.at(StopLevel.NOW, lambda: _begin_to_stop(process))]
+            forget = [stop.at(StopLevel.NOW, lambda: end_now(process))]
             if self._finish_early:
                 forget.append(stop.at(StopLevel.FINISH, lambda: _send_line(sock, FINISH)))
             try:
@@ -67,7 +75,7 @@ class ProcessExecutor:
             finally:
                 for take_back in forget:
                     take_back()
-        if stop.stopping_now and watch.record is None:
+        if cut_off and (watch.record is None or watch.record.outcome.is_broken):
             raise Aborted("the episode was stopped before it was over")
         return watch.final_record(code)
 

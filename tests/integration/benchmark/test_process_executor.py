@@ -24,6 +24,7 @@ from tests.unit.benchmark.small_benchmark import write_env, write_task
 pytestmark = pytest.mark.real
 
 ODD = "tests.integration.benchmark.odd_agents:"
+LOST_WHEN_ENDED = "tests.integration.benchmark.lost_when_ended:Waits"
 MISBEHAVING = "gym_anything.testing.fakes.misbehaving:"
 
 
@@ -219,6 +220,23 @@ def test_stopping_now_cuts_off_and_leaves_no_result_and_no_process(
     stopper.join()
     assert results.finished(asked) == []
     assert processes_with("TEST_MARK", str(tmp_path)) == []
+
+
+def test_a_world_that_ends_because_of_the_stop_is_no_result(
+    env_dir: Path, results: ResultsFolder, tmp_path: Path
+) -> None:
+    """What is ended from outside reports a lost world on its way out; nobody's world was at fault."""
+    stop, asked = StopSignal(), request(env_dir, LOST_WHEN_ENDED, agent_args={"folder": str(tmp_path)})
+
+    def stop_twice() -> None:
+        wait_until((tmp_path / "a.begun").exists, deadline=Deadline.after(30), awaited="the episode to begin")
+        stop.raise_level()
+        stop.raise_level()
+
+    stopper = threading.Thread(target=stop_twice)
+    stopper.start()
+    assert execute([asked], ProcessExecutor(), results, stop=stop) == []
+    stopper.join()
 
 
 def test_a_timing_line_is_written_for_every_step(env_dir: Path, results: ResultsFolder, tmp_path: Path) -> None:
