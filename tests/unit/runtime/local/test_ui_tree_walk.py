@@ -47,5 +47,9 @@ def test_a_widget_that_cannot_be_used_says_so() -> None:
     assert line_of("entry", "", [[1 << 11, 0]], None, "text").endswith('[disabled] text "text"')
 
 
+def test_the_desktop_gets_no_size_that_nobody_measured() -> None:
+    assert line_of("desktop frame", "main", None, [(0, 0, 1024, 768)], "") == 'desktop frame "main"'
+
+
 def test_an_element_that_is_nowhere_has_no_place() -> None:
     assert line_of("menu item", "Open", None, [(-(1 << 31), -(1 << 31), 1, 1)], "") == 'menu item "Open"'

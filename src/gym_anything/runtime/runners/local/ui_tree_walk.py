@@ -240,6 +240,8 @@ def line_of(role: str, name: str, state: list[Any] | None, box: list[Any] | None
         parts.append(f'"{one_line(name)}"')
     bits = sum(word << (32 * place) for place, word in enumerate(state[0])) if state else 0
     states = [word for bit, word in _STATES.items() if bits >> bit & 1]
+    if role == "desktop frame":
+        box = None  # the registry makes its size up
     if box and box[0][2] > 0 and box[0][3] > 0 and box[0][0] > _NOWHERE:
         parts.append("at ({},{}) size {}x{}".format(*box[0]))
     notable = [word for word in states if word in _SHOWN]
