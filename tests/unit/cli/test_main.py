@@ -92,7 +92,7 @@ def test_output_that_cannot_be_written_is_one_line_and_no_traceback() -> None:
 
 def test_an_unknown_command_names_a_near_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["bencmark"]) == 2
-    assert "Did you mean benchmark?" in capsys.readouterr().err
+    assert "Did you mean benchmark" in capsys.readouterr().err
 
 
 def test_agent_arguments_are_json_where_they_parse_and_text_elsewhere() -> None:
