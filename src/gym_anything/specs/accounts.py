@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from gym_anything.specs.fields import Count, Flag, Name, PositiveCount, Text, TextMap, TextOrNumber, Texts
+from gym_anything.specs.fields import AccountName, Count, Flag, Line, PositiveCount, Text, TextMap, TextOrNumber
 from gym_anything.specs.spec_model import OpenSpecObject, SpecObject
 
 
@@ -15,13 +15,13 @@ class Permissions(SpecObject):
     """May become root. False."""
     sudo_nopasswd: Flag = False
     """May do so without a password. False."""
-    shell: Name | None = None
+    shell: Line | None = None
     """Login shell. None: the system's."""
-    groups: Texts = ()
+    groups: tuple[AccountName, ...] = ()
     """Groups besides the primary one."""
-    primary_group: Name | None = None
+    primary_group: AccountName | None = None
     """Primary group. None: one of the account's own name."""
-    home_dir: Name | None = None
+    home_dir: Line | None = None
     """Home folder. None: the system's place for it."""
     home_permissions: TextOrNumber | None = None
     """Mode of the home folder in octal digits, ``755``. None: the system's."""
@@ -44,7 +44,7 @@ class Permissions(SpecObject):
 class UserAccount(OpenSpecObject):
     """An account in the guest; unknown keys are kept."""
 
-    name: Name
+    name: AccountName
     """Login name."""
     password: TextOrNumber | None = Field(default=None, repr=False)
     """Password. None: no password login."""

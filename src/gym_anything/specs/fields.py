@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 _LARGEST = 1e15
@@ -45,10 +46,27 @@ def _text_or_texts(value: Any) -> str | tuple[str, ...]:
     raise PydanticCustomError("text_or_list", "must be text or a list of texts")
 
 
+def _one_line(value: str) -> str:
+    if any(unicodedata.category(ch) == "Cc" for ch in value):
+        raise PydanticCustomError("one_line", "must be one line without control characters")
+    return value
+
+
+def _account_name(value: str) -> str:
+    """Refuse what would be another line or field in a guest's account files, or an option of its commands."""
+    if value.startswith("-") or any(ch in ":,/" for ch in value):
+        raise PydanticCustomError("account_name", "must not start with '-' nor hold ':', ',' or '/'")
+    return _one_line(value)
+
+
 Text = Annotated[str, Field(strict=True)]
 """Any text."""
 Name = Annotated[str, Field(strict=True, min_length=1)]
 """Text that is not empty."""
+Line = Annotated[Name, AfterValidator(_one_line)]
+"""One line of text that is not empty."""
+AccountName = Annotated[Name, AfterValidator(_account_name)]
+"""The name of a user or group; spaces and any letters are allowed."""
 Flag = Annotated[bool, Field(strict=True)]
 """true or false."""
 Whole = Annotated[int, Field(strict=True)]

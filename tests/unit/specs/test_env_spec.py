@@ -177,6 +177,12 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"description": "\ud800"}, "description", "lone surrogate"),
     ({"user_accounts": [{"name": "a", "permissions": {"sudo_nopass": True}}]}, "user_accounts[0].permissions.sudo_nopass",
      "did you mean 'sudo_nopasswd'?"),
+    ({"user_accounts": [{"name": "a:x:0:0"}]}, "user_accounts[0].name", "must not start with '-' nor hold ':'"),
+    ({"user_accounts": [{"name": "a\nroot2"}]}, "user_accounts[0].name", "control characters"),
+    ({"user_accounts": [{"name": "a", "permissions": {"groups": ["-g"]}}]}, "user_accounts[0].permissions.groups[0]",
+     "must not start with '-'"),
+    ({"user_accounts": [{"name": "a", "permissions": {"home_dir": "/h\nx"}}]}, "user_accounts[0].permissions.home_dir",
+     "one line"),
     ({"security": {"cap_drop": "ALL"}}, "security.cap_drop", "write a list"),
     ({"base": 5}, "base", "name of a preset"),
 ]  # fmt: skip
@@ -191,6 +197,12 @@ def test_a_wrong_value_is_one_error_with_file_key_and_fix(change: dict[str, Any]
     assert error.detail["fix"], "a fix is owed"
     assert str(error).startswith("some/env.json: ") and words in str(error)
     assert isinstance(error, ValueError) and error.blame == "content"
+
+
+def test_an_account_may_have_a_space_and_any_letters_in_its_name() -> None:
+    """N12."""
+    spec = EnvSpec.from_dict(env_data(user_accounts=[{"name": "Jürgen Maß"}, {"name": "OFFICE\\anna"}]))
+    assert [account.name for account in spec.user_accounts] == ["Jürgen Maß", "OFFICE\\anna"]
 
 
 def test_several_faults_are_all_named_in_one_error() -> None:
