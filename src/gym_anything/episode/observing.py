@@ -160,7 +160,8 @@ def _picture_of_file(path: Path) -> Any:
 def _ask_runner(session: Session, episode: Episode, observation: dict[str, Any]) -> None:
     """Merge what the world observes by itself; its own types are named by the spec."""
     try:
-        held_back = merge_runner_observation(observation, session.runner.capture_observation())
+        given = session.runner.capture_observation()
+        held_back = merge_runner_observation(observation, given)
     except (WorldLost, Aborted):
         raise
     except GymAnythingError as error:
@@ -168,6 +169,9 @@ def _ask_runner(session: Session, episode: Episode, observation: dict[str, Any])
             raise
         episode.observation_errors["runner"] = str(error)
         return
+    if not given:
+        unknown = [item.type for item in session.env_spec.observation if item.type not in OBSERVATION_KEYS]
+        episode.observation_errors.update(dict.fromkeys(unknown, "this world has nothing of the kind"))
     for key in held_back:
         episode.observation_errors[key] = f"the runner's own {key!r} was left out: core observes it"
     wants_screen = any(OBSERVATION_KEYS.get(item.type) == "screen" for item in session.env_spec.observation)

@@ -107,6 +107,13 @@ class FileWorld(FakeWorld):
         return True
 
 
+class PlainWorld(FakeWorld):
+    """A world without observations of its own."""
+
+    def capture_observation(self) -> dict[str, Any]:
+        return {}
+
+
 def clock_of(env: Any) -> float:
     return float(env.runner.clock.now())
 
@@ -388,6 +395,14 @@ def test_observations_of_the_worlds_own_are_merged_and_never_override(tmp_path: 
         assert observation["ui_tree"] == {"text": "core's tree"}
         _, _, _, info = env.step([])
         assert "ui_tree" in info["observation_errors"]
+
+
+def test_an_observation_of_a_kind_that_the_world_does_not_have_is_said(tmp_path: Path) -> None:
+    with fake_env(tmp_path, runner=locator(PlainWorld), observation=[{"type": "rgb_screen"}, {"type": "lidar"}]) as env:
+        env.reset()
+        observation, _, _, info = env.step([])
+        assert list(observation) == ["screen"]
+        assert info["observation_errors"] == {"lidar": "this world has nothing of the kind"}
 
 
 def test_a_screen_that_the_world_does_not_have_is_said(tmp_path: Path) -> None:
