@@ -22,7 +22,8 @@ objects below refuse unknown keys unless they say otherwise. `null` means "not g
 `gym-anything validate ENV` checks both.
 """
 _WORDS = {
-    "Name": "text, not empty", "Text": "text", "Texts": "list of text", "TextMap": "object of text", "TextOrNumber": "text or number",
+    "Name": "text, not empty", "Line": "one line of text", "AccountName": "name of a user or group",
+    "Text": "text", "Texts": "list of text", "TextMap": "object of text", "TextOrNumber": "text or number",
     "TextOrTexts": "text or list of text", "Flag": "true or false", "NotNegative": "number, 0 or more", "PositiveNumber": "number above 0",
     "Number": "number", "Whole": "whole number", "PositiveCount": "whole number above 0", "Count": "whole number, 0 or more",
     "Port": "1 to 65535", "HostPort": "-1 to 65535", "Resolution": "[width, height]", "dict[str, Any]": "object",
