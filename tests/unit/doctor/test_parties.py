@@ -110,7 +110,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "site" / "benchmarks" / "__init__.py").touch()
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    standard = [entry for entry in sys.path if "/lib/python" in entry]  # without the folder that the tests run in
+    standard = [entry for entry in sys.path if "/lib/python" in entry and "site-packages" not in entry]  # nor our wheel
     monkeypatch.setattr(sys, "path", ["", str(tmp_path / "work"), str(tmp_path / "site"), *standard])
     return tmp_path
 
