@@ -17,8 +17,11 @@ def bind_loopback(port: int = 0, *, listen: bool = False) -> socket.socket:
     """
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
+        if port and listen:
+            _reuse(sock)
         sock.bind(("127.0.0.1", port))
         if listen:
+            _reuse(sock)  # for the next listener on this port; for any free port only now, or two of us may get one
             sock.listen(128)
     except (OSError, OverflowError) as error:
         sock.close()
@@ -35,6 +38,11 @@ def bind_loopback_or_any(port: int, *, listen: bool = False) -> tuple[socket.soc
         return bind_loopback(port, listen=listen), True
     except HostError:
         return bind_loopback(0, listen=listen), False
+
+
+def _reuse(sock: socket.socket) -> None:
+    """Let a closed connection of an earlier listener not make the port look taken."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
 def port_of(sock: socket.socket) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
@@ -29,6 +30,17 @@ def test_a_taken_port_is_said_or_becomes_a_free_one() -> None:
         with closing(other):
             assert not wished
             assert port_of(other) != port_of(taken)
+
+
+def test_a_port_whose_last_connection_is_still_closing_is_free() -> None:
+    with closing(bind_loopback(listen=True)) as first:
+        port = port_of(first)
+        with socket.create_connection(("127.0.0.1", port)) as viewer:
+            served, _ = first.accept()
+            served.close()  # the side that closes first keeps the port in TIME_WAIT
+            assert viewer.recv(1) == b""
+    with closing(bind_loopback(port, listen=True)) as again:
+        assert port_of(again) == port
 
 
 @pytest.mark.parametrize("port", [70_000, -1])

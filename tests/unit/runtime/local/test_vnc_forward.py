@@ -9,7 +9,6 @@ import threading
 import pytest
 
 from gym_anything.runtime.runners.local.des import rfb_answer
-from gym_anything.runtime.runners.local.vnc import bind
 from gym_anything.runtime.runners.local.vnc_forward import admit, greet_server
 
 pytestmark = pytest.mark.unit
@@ -62,22 +61,3 @@ def test_the_server_inside_must_want_no_password_of_its_own() -> None:
         outside.sendall(b"RFB 003.008\n" + bytes([1, 2]))
         with pytest.raises(OSError, match="password of its own"):
             greet_server(inside)
-
-
-def test_a_taken_port_becomes_a_free_one_and_says_so() -> None:
-    """L4: a port is bound and kept."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        listener, moved_from = bind(port)
-        with listener:
-            assert moved_from == port
-            assert listener.getsockname()[0] == "127.0.0.1"
-            assert listener.getsockname()[1] != port
-
-
-def test_any_port_is_not_called_moved() -> None:
-    listener, moved_from = bind(-1)
-    with listener:
-        assert moved_from is None

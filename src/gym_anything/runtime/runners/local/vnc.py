@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gym_anything._util.ports import bind_loopback_or_any, port_of
 from gym_anything._util.supervised_process import SupervisedProcess
 from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.specs.access import Vnc
@@ -42,7 +42,8 @@ def open_door(vnc: Vnc, server: tuple[str, str], spawn: Spawn, log_fd: int) -> V
 
     Args: server: folder of the host and path below it, where the world's X server serves VNC.
     """
-    listener, moved_from = bind(vnc.host_port)
+    listener, is_wished = bind_loopback_or_any(max(vnc.host_port, 0), listen=True)
+    moved_from = None if is_wished else vnc.host_port
     password = vnc.password or secrets.token_urlsafe(6)[:8]
     password_r, password_w = os.pipe2(os.O_CLOEXEC)
     try:
@@ -55,24 +56,7 @@ def open_door(vnc: Vnc, server: tuple[str, str], spawn: Spawn, log_fd: int) -> V
             stderr=log_fd,
             pass_fds={_LISTEN_FD: listener.fileno(), _PASSWORD_FD: password_r},
         )
-        return VncDoor(listener.getsockname()[1], password, process, moved_from)
+        return VncDoor(port_of(listener), password, process, moved_from)
     finally:
         os.close(password_r)
         listener.close()
-
-
-def bind(port: int) -> tuple[socket.socket, int | None]:
-    """Return a listening loopback socket on ``port`` (-1: any), and the asked port if it was taken."""
-    for wanted in (max(port, 0), 0):
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", wanted))
-            listener.listen(8)
-        except OSError:
-            listener.close()
-            if wanted == 0:
-                raise
-            continue
-        return listener, port if port > 0 and wanted == 0 else None
-    raise AssertionError("unreachable")
