@@ -107,11 +107,6 @@ def sha256_bytes(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def sha256_file(path: Path) -> str:
-    """Return ``sha256:<hex>`` of a file's content, from the shared cache when it is known."""
-    return f"sha256:{SHARED.file(path).hex()}"
-
-
 def sha256_tree(folder: Path) -> str:
     """Return ``sha256:<hex>`` over a folder; see ``DigestCache.tree``."""
     return SHARED.tree(folder)

@@ -37,11 +37,6 @@ class OwnerCalls:
         return answer.get("result")
 
 
-def current_calls() -> OwnerCalls | None:
-    """Return the connection of this process when it is a verifier's."""
-    return _current
-
-
 def build_env_info(plain: Mapping[str, Any], calls: OwnerCalls) -> dict[str, Any]:
     """Return ``env_info`` as the contract has it: the plain facts and the functions."""
 
