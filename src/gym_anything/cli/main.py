@@ -7,6 +7,7 @@ package is printed as ``error: …`` with its fix, never as a traceback (``GYM_A
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -70,6 +71,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run_command_line(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters shows "?"; it ends no run
+            stream.reconfigure(errors="replace")
     try:
         result = cli.main(
             args=list(argv) if argv is not None else None, prog_name="gym-anything", standalone_mode=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 import tomllib
@@ -146,3 +147,17 @@ def test_json_output_refuses_nan_and_keeps_unicode(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == '{\n  "name": "Zoë",\n  "path": "/x"\n}\n'
     with pytest.raises(ValueError, match="JSON"):
         print_json(float("nan"))
+
+
+def test_letters_that_the_terminal_lacks_do_not_end_a_command(tmp_path: Path) -> None:
+    """N12: non-ASCII letters in paths work."""
+    folder = tmp_path / "mäppchen 東京"
+    folder.mkdir()
+    (folder / "env.json").write_text('{"id": "größe", "base": "x11-lite"}', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "gym_anything.cli.main", "validate", str(folder)],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr and b"m\xe4ppchen ??" in done.stdout
