@@ -44,9 +44,8 @@ class EnvAccess(EnvFacts):
         session.task_root = Path(task_root) if task_root is not None else session.task_root
 
     def set_reporter(self, reporter: Any) -> None:
-        """Give progress to ``reporter(event, **facts)``; handed on to the runner. None: nobody."""
+        """Give progress to ``reporter(event, **facts)``, also what the runner reports. None: nobody."""
         self._session.reporter = reporter
-        self._session.runner.set_reporter(reporter)
 
     # --- state and files -----------------------------------------------------------------------------------------
 

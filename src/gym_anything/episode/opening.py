@@ -81,6 +81,7 @@ def open_session(
     )
     for unenforced in check.unenforced:
         session.warn(str(unenforced))
+    runner.set_reporter(session.take_report)
     return session
 
 

@@ -99,6 +99,13 @@ class Session:
             self.reporter = None
             self.warnings.append(f"the reporter raised {type(error).__name__}: {error}; it is told nothing more")
 
+    def take_report(self, event: str, **facts: Any) -> None:
+        """Take what the runner reports: a note becomes a warning of the episode, all else goes to the reporter."""
+        if event == "note":
+            self.warn(str(facts.get("text", "")))
+        else:
+            self.report(event, **facts)
+
     def warn(self, text: str) -> str:
         """Keep a warning for the caller, scrubbed, once; returns it."""
         text = self.redactor.text(text)

@@ -316,6 +316,25 @@ def test_the_reporter_is_told(tmp_path: Path) -> None:
     assert told[0] == "starting" and told[-1] == "finished"
 
 
+class NotingWorld(FakeWorld):
+    """A world that comes up in another way than asked, and says so."""
+
+    def start(self, seed: int | None = None) -> None:
+        super().start(seed)
+        self.report("note", text="VNC port 5901 is taken; it is 4001 instead")
+        self.report("booting", attempt=1)
+
+
+def test_what_a_runner_notes_is_a_warning_and_its_reports_reach_the_reporter(tmp_path: Path) -> None:
+    told: list[str] = []
+    with fake_env(tmp_path, task_spec(), runner=locator(NotingWorld)) as env:
+        env.set_reporter(lambda event, **facts: told.append(event))
+        env.reset()
+        _, _, _, info = env.step([], mark_done=True)
+    assert "VNC port 5901 is taken; it is 4001 instead" in info["warnings"]
+    assert "booting" in told
+
+
 def refuse_writing(env: GymAnythingEnv, *names: str) -> None:
     """Make writing these artifacts an ``OSError``, as a full disk would."""
     assert env.episode_dir is not None

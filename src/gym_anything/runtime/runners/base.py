@@ -167,7 +167,8 @@ class BaseRunner(GuestAccess, SenseAccess, CheckpointAccess, ABC):
     def set_reporter(self, reporter: Any) -> None:
         """Take the object that is told about progress: a callable ``reporter(event, **facts)``, or None.
 
-        Reports are for people; nothing may depend on one being there or on what it does.
+        Reports are for people; nothing may depend on one being there or on what it does. In an episode the event
+        ``note`` (``text=``: something was done in another way than asked) becomes a warning in ``info``.
         """
         self.reporter = reporter
 
