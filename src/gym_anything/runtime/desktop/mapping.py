@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import weakref
@@ -28,6 +29,8 @@ class FrameMapping:
 
     def __init__(self, frames_fd: int, leases_fd: int) -> None:
         """Map both descriptors; they stay the caller's to close. Raises: BadWire, OSError."""
+        _check_sealed(frames_fd, FIELDS["MAPPING"].size)
+        _check_sealed(leases_fd, _LEASE_PAGE)
         self._memory = mmap.mmap(frames_fd, 0, prot=mmap.PROT_READ)
         self._leases = mmap.mmap(leases_fd, _LEASE_PAGE)
         fields = FIELDS["MAPPING"].unpack_from(self._memory)
@@ -88,3 +91,16 @@ class FrameMapping:
         self._leases[lease] = 0
         _watches.pop((id(self), lease), None)
         self._free.append(lease)
+
+
+def _check_sealed(fd: int, least_bytes: int) -> None:
+    """Refuse memory that could shrink under us: a read beyond its end kills the reader's whole process.
+
+    Whoever took the service over inside a world can send what it likes.
+    """
+    try:
+        sealed = fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
+    except OSError:
+        sealed = 0  # not memory at all
+    if not sealed or os.fstat(fd).st_size < least_bytes:
+        raise BadWire("the desktop service shares frames in something other than sealed memory")

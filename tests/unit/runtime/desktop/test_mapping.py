@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 from collections.abc import Callable, Iterator
@@ -42,12 +43,14 @@ class Memory:
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    memory = Memory(os.memfd_create("frames"), os.memfd_create("leases"))
+    memory = Memory(*(os.memfd_create(name, os.MFD_ALLOW_SEALING) for name in ("frames", "leases")))
     os.ftruncate(memory.frames, PIXELS_AT + SLOTS * SLOT_BYTES)
     os.ftruncate(memory.leases, LEASE_PAGE)
     memory.header()
     for slot in range(SLOTS):
         memory.write(slot, 10 + slot)
+    for fd in (memory.frames, memory.leases):
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     yield memory
     os.close(memory.frames)
     os.close(memory.leases)
@@ -143,10 +146,42 @@ def test_another_layout_is_refused(memory: Memory, wrong: dict[str, int]) -> Non
 
 
 def test_memory_that_is_too_small_is_refused(memory: Memory) -> None:
-    os.ftruncate(memory.frames, PIXELS_AT + SLOT_BYTES)
-    with pytest.raises(BadWire):
-        FrameMapping(memory.frames, memory.leases)
+    small = os.memfd_create("small", os.MFD_ALLOW_SEALING)
+    try:
+        os.pwrite(small, os.pread(memory.frames, PIXELS_AT + SLOT_BYTES, 0), 0)
+        fcntl.fcntl(small, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        with pytest.raises(BadWire, match="layout"):
+            FrameMapping(small, memory.leases)
+    finally:
+        os.close(small)
 
 
 def test_arrays_work_with_numpy(mapping: FrameMapping) -> None:
     assert np.asarray(mapping.array(0, keep=True)).mean() == 10
+
+
+@pytest.mark.parametrize("which", ["frames", "leases"])
+def test_memory_that_could_shrink_under_the_reader_is_refused(memory: Memory, which: str) -> None:
+    """A world's user may own the service that shares it; the host's process would die of SIGBUS."""
+    unsealed = os.memfd_create(which, os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(unsealed, PIXELS_AT + SLOTS * SLOT_BYTES)
+        os.pwrite(unsealed, os.pread(getattr(memory, which), PIXELS_AT, 0), 0)
+        fds = {"frames": memory.frames, "leases": memory.leases, which: unsealed}
+        with pytest.raises(BadWire, match="sealed"):
+            FrameMapping(fds["frames"], fds["leases"])
+    finally:
+        os.close(unsealed)
+
+
+def test_a_file_or_a_scrap_of_memory_is_refused(memory: Memory) -> None:
+    reading, writing = os.pipe()
+    scrap = os.memfd_create("scrap", os.MFD_ALLOW_SEALING)
+    try:
+        fcntl.fcntl(scrap, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        for fd in (reading, scrap):
+            with pytest.raises(BadWire, match="sealed"):
+                FrameMapping(fd, memory.leases)
+    finally:
+        for fd in (reading, writing, scrap):
+            os.close(fd)
