@@ -145,6 +145,12 @@ def test_doctor_asks_a_runner_by_locator(doctor):
     assert doctor("--runner", ROVER)[f"runner:{ROVER}"]["ok"]
 
 
+def test_doctor_fails_for_a_runner_that_was_asked_for_and_cannot_work(command):
+    done = command("doctor", "--json", "--limit", "1", "--runner", "no.such:Runner", code=1)
+    assert answer(done)["ok"] is False
+    assert checks_of(done)["runner:no.such:Runner"]["required"]
+
+
 def test_doctor_asks_registered_runners_and_flags_conflicts(doctor, tmp_path):
     site = tmp_path / "site"
     write_distribution(site, "stranger-party", {"gym_anything.runners": {"rover": ROVER, "docker": ROVER}})

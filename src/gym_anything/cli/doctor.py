@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +33,8 @@ _LEAST_S = 2.0
 def doctor(repair: bool, locators: Sequence[str], limit_s: float | None, show_all: bool, as_json: bool) -> int:
     """Try what worlds need from this machine and show what fails, each with its fix as a command line.
 
-    Exit code 1 when something required fails: then no world of any kind can run.
+    Exit code 1 when something required fails (then no world of any kind can run) or a runner that --runner names
+    cannot work here.
     """
     from gym_anything._util import proc
     from gym_anything.doctor import doctor as examination
@@ -42,15 +44,17 @@ def doctor(repair: bool, locators: Sequence[str], limit_s: float | None, show_al
     # In a source checkout, where the C sources change, a missing build is made as everywhere else.
     repaired = examination.repair() if repair or examination.is_checkout() else []
     report = examination.diagnose(locators, limit_s=limit_s or max(_LEAST_S, LIMIT_S - proc.age_s()))
-    report = Report((*repaired, *report.checks))
+    asked = {f"runner:{name}" for name in locators}
+    checks = (replace(check, required=True) if check.name in asked else check for check in report.checks)
+    report = Report((*repaired, *checks))
     if as_json:
         print_json(report.to_dict())
     else:
-        _print(report, show_all)
+        _print(report, show_all, asked)
     return 0 if report.ok and all(check.ok for check in repaired) else 1
 
 
-def _print(report: Report, show_all: bool) -> None:
+def _print(report: Report, show_all: bool, asked: Collection[str]) -> None:
     from rich.text import Text
 
     failed = [check for check in report.checks if not check.ok]
@@ -67,7 +71,10 @@ def _print(report: Report, show_all: bool) -> None:
             console.print(Text.assemble((f"  {check.name}: ", "dim"), check.fix), soft_wrap=True)
     required = [check.name for check in failed if check.required]
     if required:
-        console.print(Text(f"\nNo world can run here: {', '.join(required)}.", style="bold red"))
+        told = (
+            "What you asked for cannot run here" if all(name in asked for name in required) else "No world can run here"
+        )
+        console.print(Text(f"\n{told}: {', '.join(required)}.", style="bold red"))
     else:
         others = f" {len(failed)} of {len(report.checks)} checks failed, none of them required." if failed else ""
         console.print(Text(f"\nWorlds can run here.{others}", style="bold green"))

@@ -17,7 +17,7 @@ class Check:
         name: stable short name, ``area`` or ``area:thing`` (``x-server``, ``limit:fs.aio-max-nr``).
         ok: it was tried and it works.
         detail: what was seen, or why it does not work.
-        required: no world of any kind can run without it. Only these decide the exit code.
+        required: no world of any kind can run without it, or it was asked for by name. Only these decide the exit code.
         fix: the command line that repairs it; empty when it is fine.
     """
 
