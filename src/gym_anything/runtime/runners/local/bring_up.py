@@ -105,7 +105,8 @@ def _limit(world: LocalWorld, plan: Blueprint) -> None:
 
 def _connect(world: LocalWorld) -> None:
     log = world.place.path / "network.log"
-    argv = network.pasta_argv(network.pasta_program(), world.init_pid, as_root=os.geteuid() == 0)
+    inside = network.program_inside(world.init_pid)
+    argv = network.pasta_argv(network.pasta_program(), inside, as_root=os.geteuid() == 0)
     fd = _open_log(str(log))
     try:
         process = world.spawn(argv, name="network", stderr=fd)

@@ -17,6 +17,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.state_dir import WorldDir
 from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
 from gym_anything._util.supervisor import Supervisor
+from gym_anything._util.waiting import wait_until
 from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
@@ -250,9 +251,14 @@ class LocalWorld:
             raise Aborted("start: ended by abort() or stop()")
 
     def shut_down(self, grace_s: float, deadline: Deadline) -> None:
-        """Let the programs of the world end by themselves first; what they had to write is written."""
-        if self._channel is not None and self.alive:
-            self._channel.shutdown(grace_s=grace_s, deadline=deadline)
+        """Let the programs of the world end by themselves, and kill after the grace what has not; returns when done."""
+        if self._channel is None or not self.alive:
+            return
+        self._channel.shutdown(grace_s=grace_s, deadline=deadline)  # asks, and may return before it is done
+        aborted = self._ended.is_set
+        wait_until(
+            lambda: not self.alive, deadline=deadline, awaited="the end of the world's programs", aborted=aborted
+        )
 
     def end_processes(self) -> None:
         """Kill every process of the world; its file system stays. Idempotent."""

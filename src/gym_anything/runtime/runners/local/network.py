@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.supervised_process import SupervisedProcess
 from gym_anything._util.waiting import wait_until
@@ -25,8 +26,16 @@ def pasta_program() -> str:
     return found
 
 
-def pasta_argv(program: str, init_pid: int, *, as_root: bool) -> list[str]:
-    """Return the command line that joins the network of a world.
+def program_inside(init_pid: int) -> int:
+    """Return the host process id of the world's X server: pasta may not look at its init, which hides itself."""
+    inside = next((pid for pid in proc.children(init_pid) if proc.command_line(pid)[:1] == ["Xvnc"]), None)
+    if inside is None:
+        raise WorldStartFailed("the world has lost its X server before its network could be joined")
+    return inside
+
+
+def pasta_argv(program: str, pid: int, *, as_root: bool) -> list[str]:
+    """Return the command line that joins the network of the world in which ``pid`` is.
 
     No port is forwarded in either direction and the gateway is not mapped: without these options a world would reach
     what listens on the host's loopback.
@@ -35,7 +44,7 @@ def pasta_argv(program: str, init_pid: int, *, as_root: bool) -> list[str]:
     argv += ["-t", "none", "-u", "none", "-T", "none", "-U", "none"]
     if as_root:
         argv += ["--runas", "0"]  # it drops to "nobody" otherwise, who may not enter the world's namespaces
-    return [*argv, str(init_pid)]
+    return [*argv, str(pid)]
 
 
 def await_network(process: SupervisedProcess, init_pid: int, log: Path) -> None:
