@@ -19,6 +19,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.doctor import trial
 from gym_anything.doctor.probes import desktop, machine, programs, storage
 from gym_anything.errors import DeadlineExceeded, HostError
+from gym_anything.runtime.desktop import private_screen
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.testing.leaks import LeakCheck
 
@@ -125,7 +126,7 @@ def test_a_picture_is_seen_and_a_click_arrives_on_each_x_server(
     """P7, S4, S5: ready means a picture seen, delivered means an event received."""
     require_backend(server.lower(), shutil.which(server) is not None, f"{server} is not installed")
     native_program("ga-desktop")
-    monkeypatch.setattr(desktop, "_SERVERS", {server: desktop._SERVERS[server]})
+    monkeypatch.setattr(desktop, "SERVERS", {server: private_screen.SERVERS[server]})
     list(desktop.desktop(soon()))  # the supervisor starts with the first
     with LeakCheck():
         checks = list(desktop.desktop(soon()))
@@ -141,7 +142,8 @@ def test_an_x_server_that_dies_is_a_row_with_its_last_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, require_backend: RequireBackend
 ) -> None:
     require_backend("xvfb", shutil.which("Xvfb") is not None, "Xvfb is not installed")
-    monkeypatch.setattr(desktop, "_SERVERS", {"Xvfb": "-no-such-option"})
+    monkeypatch.setattr(desktop, "SERVERS", {"Xvfb": ""})
+    monkeypatch.setitem(private_screen.SERVERS, "Xvfb", "-no-such-option")
     [check] = desktop.desktop(soon())
     assert not check.ok and "no-such-option" in check.detail and "apt-get install" in check.fix
 

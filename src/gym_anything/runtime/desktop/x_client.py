@@ -1,6 +1,6 @@
 """A tiny X11 client: one window over the whole screen, its pixels read back, and the button presses it gets.
 
-It speaks the core protocol over a Unix socket, little-endian: the examination needs no X library and no program.
+It speaks the core protocol over a Unix socket, little-endian: an examination needs no X library and no program.
 Source: X Window System Protocol, X Version 11, Release 6.8, appendix B (encoding).
 """
 
@@ -17,6 +17,7 @@ from gym_anything.errors import WorldLost
 
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
 _CREATE_WINDOW, _MAP_WINDOW, _QUERY_POINTER, _GET_IMAGE = 1, 8, 38, 73
+_CREATE_GC, _CHANGE_GC, _POLY_FILL_RECTANGLE, _GC_FOREGROUND = 55, 56, 70, 0x4
 _BACK_PIXEL, _OVERRIDE_REDIRECT, _EVENT_MASK = 0x2, 0x200, 0x800
 _BUTTON_PRESS_MASK, _EXPOSURE_MASK = 0x4, 0x8000
 _BUTTON_PRESS, _EXPOSE = 4, 12
@@ -78,6 +79,14 @@ class XClient:
         self._request(_CREATE_WINDOW, 0, body)
         self._request(_MAP_WINDOW, 0, struct.pack("<I", self._window))
         self._wait_for(_EXPOSE)
+        self._request(_CREATE_GC, 0, struct.pack("<IIII", self._id_base + 2, self._window, _GC_FOREGROUND, pixel))
+
+    def fill(self, pixel: int, x: int, y: int, width: int, height: int) -> None:
+        """Draw a rectangle in the window and wait until the X server has done so."""
+        self._request(_CHANGE_GC, 0, struct.pack("<III", self._id_base + 2, _GC_FOREGROUND, pixel))
+        box = struct.pack("<hhHH", x, y, width, height)
+        self._request(_POLY_FILL_RECTANGLE, 0, struct.pack("<II", self._window, self._id_base + 2) + box)
+        self.pointer()
 
     def pixel(self, x: int, y: int) -> int:
         """Return what is on the screen at a point."""
