@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Click, Scroll, TypeText
+from gym_anything.measure.desktop_series import timed_ms
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.native.locate import native_program
 from tests.integration.desktop.screen import XVFB, XVNC, Probe, Screen, soon
@@ -19,13 +20,6 @@ from tests.integration.desktop.test_typing import SCRIPTS, Terminal, cjk
 
 SIZE = (1920, 1080)
 Series = dict[str, list[float]]
-
-
-def timed(call: Callable[[], object]) -> float:
-    """Return how long a call takes, in milliseconds."""
-    began = time.perf_counter()
-    call()
-    return (time.perf_counter() - began) * 1000
 
 
 def frames(client: DesktopClient, probe: Probe) -> Series:
@@ -41,9 +35,9 @@ def frames(client: DesktopClient, probe: Probe) -> Series:
         times = series[name] = []
         for n in range(300):
             probe.tell(change(n))
-            times.append(timed(client.frame))
-    series["newest_ms"] = [timed(client.newest) for _ in range(300)]
-    series["pil_image_ms"] = [timed(lambda: _image(client)) for _ in range(60)]
+            times.append(timed_ms(client.frame))
+    series["newest_ms"] = [timed_ms(client.newest) for _ in range(300)]
+    series["pil_image_ms"] = [timed_ms(lambda: _image(client)) for _ in range(60)]
     return series
 
 
@@ -58,16 +52,16 @@ def hands(client: DesktopClient, probe: Probe, screen: Screen) -> Series:
     series: Series = {"click_ack_ms": [], "scroll_ack_ms": [], "click_to_pixel_ms": [], "xdotool_click_ms": []}
     for n in range(1000):
         click = Click("left", 100 + n % 900, 100 + n % 700)
-        series["click_ack_ms"].append(timed(lambda click=click: client.send([click])))
+        series["click_ack_ms"].append(timed_ms(lambda click=click: client.send([click])))
     for _ in range(200):
-        series["scroll_ack_ms"].append(timed(lambda: client.send([Scroll(0, 3)])))
+        series["scroll_ack_ms"].append(timed_ms(lambda: client.send([Scroll(0, 3)])))
     for n in range(100):
         red = n % 250 + 1
         probe.tell(f"react {red:02x}0000")
-        series["click_to_pixel_ms"].append(timed(lambda red=red: _click_until(client, red)))
+        series["click_to_pixel_ms"].append(timed_ms(lambda red=red: _click_until(client, red)))
     for n in range(15):
         argv = ["xdotool", "mousemove", str(n), "5", "click", "1"]
-        series["xdotool_click_ms"].append(timed(lambda argv=argv: screen.run(*argv)))
+        series["xdotool_click_ms"].append(timed_ms(lambda argv=argv: screen.run(*argv)))
     return series
 
 
@@ -89,7 +83,7 @@ def typing(client: DesktopClient, screen: Screen) -> Series:
     for n in range(20):
         for name, text in {**texts, "cjk_120": cjk(120, n)}.items():
             began = time.perf_counter()
-            acknowledged = timed(lambda text=text: client.send([TypeText(text)]))
+            acknowledged = timed_ms(lambda text=text: client.send([TypeText(text)]))
             terminal.await_text(text)
             series.setdefault(f"{name}_ack_ms", []).append(acknowledged)
             series.setdefault(f"{name}_arrived_ms", []).append((time.perf_counter() - began) * 1000)
