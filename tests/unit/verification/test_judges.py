@@ -401,6 +401,13 @@ def test_doubtful_verdicts_are_refused(returned: Any) -> None:
         plain_verdict(returned)
 
 
+def test_endless_feedback_is_cut_and_says_so() -> None:
+    """V8: results keep what a person reads, not what a verifier dumps."""
+    plain = plain_verdict({"passed": True, "feedback": "x" * 5_000_000})
+    assert len(plain["feedback"]) < 21_000
+    assert plain["feedback"].endswith("(4980000 more characters left out)")
+
+
 def test_extras_become_plain_json_and_feedback_text() -> None:
     plain = plain_verdict(
         {"passed": True, "feedback": ["a", "b"], "subscores": {"x": np.float32(0.5), 3: math.nan}, "path": Path("/a"),

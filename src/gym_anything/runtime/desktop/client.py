@@ -27,7 +27,8 @@ Box = tuple[int, int, int, int]
 """x, y, width, height in guest pixels."""
 
 FRAME_LIMIT_S = 20.0
-INPUT_LIMIT_S = 300.0
+INPUT_LIMIT_S = 20.0
+_PER_BYTE_S, _PER_OP_S = 0.02, 6.0  # long text into a slow application, a drag that waits for it at both ends
 _FRESH, _POINTER = CONSTANTS["FRAME_FRESH"], CONSTANTS["FRAME_POINTER"]
 _COPY, _NEW_MAPPING = CONSTANTS["FRAME_COPY"], CONSTANTS["FRAME_NEW_MAPPING"]
 _FRAME_REQUEST = FIELDS["FRAME_REQUEST"]
@@ -149,8 +150,9 @@ class DesktopClient:
             WorldLost, Aborted.
         """
         body = input_body(ops)
+        limit_s = INPUT_LIMIT_S + _PER_BYTE_S * len(body) + _PER_OP_S * len(ops)
         try:
-            with self._input.turn(deadline or Deadline.after(INPUT_LIMIT_S)) as turn:
+            with self._input.turn(deadline or Deadline.after(limit_s)) as turn:
                 answer = turn.request("INPUT", body, "INPUT_ACK")
                 number, x, y, chars_typed = answer.fields
                 self._acknowledged = max(self._acknowledged, number)

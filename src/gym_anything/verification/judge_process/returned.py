@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _MAX_DEPTH = 50
+_MAX_FEEDBACK = 20_000  # characters: it is read by people, and kept in every result
 
 
 class InvalidReturn(Exception):
@@ -29,7 +30,7 @@ def plain_verdict(value: Any) -> dict[str, Any]:
     return {
         "passed": _truth(value["passed"]),
         "score": _score(value.get("score")),
-        "feedback": _text(value.get("feedback")),
+        "feedback": _clipped(_text(value.get("feedback"))),
         "extra": extra,
     }
 
@@ -71,6 +72,11 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
         return "\n".join(value)
     return str(value)
+
+
+def _clipped(text: str) -> str:
+    left_out = len(text) - _MAX_FEEDBACK
+    return text if left_out <= 0 else f"{text[:_MAX_FEEDBACK]}\n… ({left_out} more characters left out)"
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
