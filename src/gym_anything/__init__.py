@@ -10,15 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gym_anything.runtime.runners.facts import get_runner_compatibility, get_runner_compatibility_matrix
-    from gym_anything.specs.env_spec import EnvSpec
-    from gym_anything.specs.task_spec import TaskSpec
-
     from gym_anything.episode.env import GymAnythingEnv
     from gym_anything.episode.factory import from_config, make
     from gym_anything.episode.outcome import Outcome
     from gym_anything.episode.session_info import SessionInfo
     from gym_anything.errors import GymAnythingError
+    from gym_anything.runtime.runners.facts import get_runner_compatibility, get_runner_compatibility_matrix
+    from gym_anything.specs.env_spec import EnvSpec
+    from gym_anything.specs.task_spec import TaskSpec
 
     __version__: str
 
