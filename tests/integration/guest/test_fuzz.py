@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import secrets
+import shutil
 import socket
 import struct
 import subprocess
@@ -46,6 +47,7 @@ class Target:
         sandbox = ["bwrap", "--unshare-user", "--uid", "0", "--unshare-pid", "--as-pid-1", "--die-with-parent"]
         sandbox += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
         sandbox += ["--bind", str(folder), str(folder)]
+        program = Path(shutil.copy(program, folder / "ga-guest"))  # the checkout may lie in /tmp, which is hidden
         guest = [str(program), "init", "--socket", str(self.socket), "--token-file", str(folder / "token")]
         guest += ["--sudo-socket", str(self.sudo_socket)]
         with self.log.open("wb") as log:
