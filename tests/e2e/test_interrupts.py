@@ -125,6 +125,12 @@ class Playing:
         found = {pid: labels.label_of_process(pid) for pid in proc.pids()}
         return {pid for pid, label in found.items() if label is not None and label.run.startswith(prefix)}
 
+    def hears(self, words: str) -> None:
+        """Wait until the command line has said so."""
+        wait_until(
+            lambda: words in self._said.read_text(encoding="utf-8"), deadline=Deadline.after(30), awaited=f"{words!r}"
+        )
+
     def press_ctrl_c(self) -> None:
         """Send SIGINT as a terminal does, to the whole process group, and wait until it was answered."""
         assert self.process is not None
@@ -185,6 +191,7 @@ def test_a_second_ctrl_c_or_sigterm_stops_now(playing: Playing, phase: str, how:
         playing.process.terminate()
     else:
         playing.press_ctrl_c()
+        playing.hears("Press Ctrl-C again")  # two signals that wait together count as one
         playing.press_ctrl_c()
     code, out, err = playing.end()
     assert (code, out) == (130, ""), (out, err)

@@ -405,7 +405,7 @@ def test_a_flood_of_output_is_bounded_and_does_not_block(tmp_path: Path) -> None
             return {"passed": True, "feedback": "y" * 3_000_000}
         """,
     )
-    assert len(judged(task).feedback) == 3_000_000
+    assert judged(task).feedback.endswith("(2980000 more characters left out)")
     output = (task / "episode" / "output.txt").read_text()
     assert output.startswith("begin") and output.endswith("end\n") and "bytes left out" in output
     assert len(output) < 300_000
