@@ -27,11 +27,13 @@ demo: setup
 	@.venv/bin/gym-anything benchmark all --benchmark desktop_basics --agent oracle --fast-io --parallel 2 \
 		--exp demo --expect passed $(ARGS)
 
+# Unit tests share the cores; what drives real worlds has them to itself.
 test: setup
-	$(PYTEST) -m 'not soak' $(ARGS)
+	$(PYTEST) -m unit -n 2 --dist loadscope $(ARGS)
+	$(PYTEST) -m 'not unit and not soak' $(ARGS)
 
 test-fast: setup
-	$(PYTEST) -m 'unit' $(ARGS)
+	$(PYTEST) -m unit -n 2 --dist loadscope $(ARGS)
 
 check: setup
 	.venv/bin/ruff check .

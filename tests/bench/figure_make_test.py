@@ -19,7 +19,7 @@ def main() -> None:
     closing = result.stdout.strip().splitlines()[-1] if result.stdout.strip() else ""
     if result.returncode != 0:
         raise SystemExit(result.stdout[-4000:])
-    passed = int((re.search(r"(\d+) passed", closing) or [0, 0])[1])
+    passed = sum(int(count) for count in re.findall(r"(\d+) passed.* in [\d.]+s", result.stdout))
     print(
         json.dumps({"summary": {"minutes": minutes, "passed": passed}, "series": {}, "conditions": closing.strip("= ")})
     )

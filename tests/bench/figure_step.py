@@ -29,7 +29,11 @@ def main() -> None:
     summary = {"step_click_ms_p50": round(statistics.median(times), 3), "step_click_ms_p95": round(quantiles[94], 3)}
     print(
         json.dumps(
-            {"summary": summary, "series": {"step_click_ms": times}, "conditions": "observation as PIL image and array"}
+            {
+                "summary": summary,
+                "series": {"step_click_ms": times},
+                "conditions": "the observation's array is a view without a copy; its PIL image is made when asked for",
+            }
         )
     )
 
