@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = re.compile(r"(\d+) passing examples")
+EXAMPLES = re.compile(r"(\d+) passing, 0 failing")
 TEST = re.compile(r"^(tests/\S+?):$", re.MULTILINE)
 
 
