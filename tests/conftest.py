@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["gym_anything.testing.pytest_leaks"]
+from gym_anything._util.supervisor import Supervisor
+
+pytest_plugins = [
+    "gym_anything.testing.pytest_leaks",
+    "tests.failed_list",
+    "tests.docker_engine",
+    "tests.apptainer_backend",
+]
 
 RequireBackend = Callable[[str, bool, str], None]
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C also where a script has started the tests in the background; what they start inherits that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A machine in waiting outlives the world that it was started beside: to a test that looks for leaks it is one.
+    os.environ.setdefault("GYM_ANYTHING_QEMU_WAITING", "0")
+
+
+@pytest.fixture(autouse=True)
+def one_supervisor(request: pytest.FixtureRequest) -> None:
+    """Have this process's supervisor up before a test of real worlds looks for leaks: it stays, so it is none."""
+    if request.node.get_closest_marker("real"):
+        Supervisor.shared()
 
 
 def is_required(name: str) -> bool:

@@ -94,23 +94,21 @@ def test_a_reserved_name_is_a_conflict_at_first_use_and_replace_is_the_override(
     from stranger_party.world import RoverRunner
 
     try:
-        register_runner("docker", RoverRunner)
+        register_runner("modal", RoverRunner)
         with pytest.raises(PluginConflict, match="reserved"):
-            from_config(ENVIRONMENT, overrides={"runner": "docker"})
-        register_runner("docker", RoverRunner, replace=True)
-        assert resolve_runner("docker") is RoverRunner
-        from_config(ENVIRONMENT, overrides={"runner": "docker"}).close()
+            from_config(ENVIRONMENT, overrides={"runner": "modal"})
+        register_runner("modal", RoverRunner, replace=True)
+        assert resolve_runner("modal") is RoverRunner
+        from_config(ENVIRONMENT, overrides={"runner": "modal"}).close()
     finally:
-        unregister_runner("docker")
+        unregister_runner("modal")
 
 
 def test_a_stranger_is_never_detected_in_silence():
     from stranger_party.world import RoverRunner
 
     register_runner("rover", RoverRunner)
-    no_runner = {
-        key: value for key, value in spec(image="no-such-image").items() if key not in ("runner", "runner_options")
-    }
+    no_runner = {key: value for key, value in spec(os_type="macos").items() if key not in ("runner", "runner_options")}
     with pytest.raises(MissingDependency, match="rover: never chosen by itself"):
         make(no_runner)
 

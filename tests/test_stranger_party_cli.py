@@ -109,7 +109,7 @@ def test_a_runner_key_by_an_entry_point_reaches_the_episodes_process(command, tm
     ("words", "told", "code"),
     [
         (["run", str(ENVIRONMENT), "--agent", PILOT, "--runner", "no-such-runner"], "no-such-runner", 2),
-        (["run", str(ENVIRONMENT), "--agent", PILOT, "--runner", "docker"], 'pip install "gym-anything[docker]"', 1),
+        (["run", str(ENVIRONMENT), "--agent", PILOT, "--runner", "modal"], 'pip install "gym-anything[modal]"', 1),
         (["run", str(ENVIRONMENT), "--agent", PILOT, "--use-cache"], "checkpoint", 1),
     ],
 )

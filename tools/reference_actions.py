@@ -39,7 +39,18 @@ _CONTROL: tuple[tuple[dict[str, Any], str], ...] = (
     ({"action": "wait", "time": 0.5}, "let seconds pass; a world with a clock of its own lets its own pass (`type` for `action`, `seconds` for `time` are fine, too)"),
     ({"action": "screenshot"}, "no input; the observation follows anyway"),
     ({"action": "settle", "quiet_ms": 100, "max_ms": 2000}, "return once the screen has been still for `quiet_ms`, or after `max_ms`; `info[\"action_result\"]` says which"),
+    ({"action": "settle", "ignore": [[1200, 0, 80, 24]]}, "the same; changes inside these boxes `[x, y, width, height]` do not count (at most 16)"),
 )  # fmt: skip
+_BLINKS = """
+What blinks need not keep a settle waiting. Boxes in which changes never count are given for an environment, `from_config(...,
+settle_ignore=[[x, y, width, height]])` or `settle_ignore` in its env file, for one step, `env.step(..., settle_ignore=...)`, or for
+one settle action. A desktop with our desktop service also learns by itself, while it settles: a place of at most 10,000 pixels
+that was seen to go back and forth between the same two pictures (a caret), or of at most 6,000 pixels that changed once a second,
+four times, in the same spot (a clock; a counter that counts seconds looks the same), both with no input in between, is left out until
+it shows anything else.
+Spinners, progress bars and videos always count. `ignored` beside `settled` names every box that was left out: those given, and
+those learnt that blinked meanwhile.
+"""
 _VOCABULARIES = {
     "general": "Any vocabulary",
     "vk": "With the prefix `VK_`",
@@ -62,6 +73,7 @@ def actions_page() -> str:
         '100 ms, at most the 2 s that normal mode sleeps, and `info["settle"]` says which; between two actions of one list 40 ms, at '
         "most the 0.2 s. On a desktop with our desktop service quiet counts only once the application has taken the input.\n"
     )
+    lines.append(_BLINKS)
     lines.append(
         "\nAnything else (`voice`, `api_call`, a runner's own actions) is passed to the runner, which does it or raises.\n"
     )

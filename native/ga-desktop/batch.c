@@ -26,8 +26,7 @@ struct foresight {
 };
 
 static bool on_screen(const struct input *input, int x, int y) {
-    unsigned int size = atomic_load(input->screen_size);
-    return x >= 0 && y >= 0 && x < (int)(size >> 16) && y < (int)(size & 0xffff);
+    return x >= 0 && y >= 0 && x < input->display.width && y < input->display.height;
 }
 
 static bool is_button(uint8_t button) {
@@ -87,6 +86,7 @@ static struct verdict check_op(struct input *input, const struct op *op, struct 
     case GD_OP_PRESS:
     case GD_OP_KEYS_DOWN:
     case GD_OP_KEYS_UP: return check_keys(input, op, ahead);
+    case GD_OP_ELSEWHERE: return op->elsewhere.kinds < 16 ? done : invalid("no such kind of input");
     }
     return invalid("no such op");
 }
@@ -106,13 +106,44 @@ static struct verdict check(struct input *input, struct op_reader reader, uint32
     return verdict;
 }
 
+static void leave_traces_of_others(struct input *input, uint8_t kinds) {
+    if (kinds & GD_ELSEWHERE_PRESSES) {
+        input->wm_turn.pressed = true;
+        atomic_fetch_add(&input->traces.presses, 1);
+    }
+    if (kinds & GD_ELSEWHERE_POINTER) atomic_fetch_add(&input->traces.pointer, 1);
+    if (kinds & GD_ELSEWHERE_KEYS) atomic_fetch_add(&input->traces.keys, 1);
+}
+
 static void leave_trace(struct input *input, const struct op *op) {
+    if (op->code == GD_OP_ELSEWHERE) {
+        leave_traces_of_others(input, op->elsewhere.kinds);
+        return;
+    }
     bool keys = op->code == GD_OP_TEXT || op->code >= GD_OP_PRESS;
     atomic_fetch_add(keys ? &input->traces.keys : &input->traces.pointer, 1);
 }
 
 static bool is_keys(const struct op *op) {
-    return op->code == GD_OP_TEXT || op->code == GD_OP_PRESS || op->code == GD_OP_KEYS_DOWN;
+    bool next = op->code == GD_OP_ELSEWHERE && op->elsewhere.kinds & GD_ELSEWHERE_KEYS_NEXT;
+    return next || op->code == GD_OP_TEXT || op->code == GD_OP_PRESS || op->code == GD_OP_KEYS_DOWN;
+}
+
+/* An X server with several screens has one pointer and one focus; neither may leave our input to another screen. */
+static void come_home(struct input *input) {
+    xcb_connection_t *c = input->display.connection;
+    /* XTest moves the pointer within the screen that it is on. */
+    if (!x_display_has_pointer(&input->display))
+        xcb_warp_pointer(c, XCB_NONE, input->display.root, 0, 0, 0, 0, (int16_t)(input->display.width / 2),
+                         (int16_t)(input->display.height / 2));
+    xcb_get_input_focus_reply_t *focus = xcb_get_input_focus_reply(c, xcb_get_input_focus(c), NULL);
+    xcb_window_t window = focus ? focus->focus : XCB_NONE;
+    free(focus);
+    if (window == XCB_NONE || window == XCB_INPUT_FOCUS_POINTER_ROOT) return;
+    xcb_get_geometry_reply_t *place = xcb_get_geometry_reply(c, xcb_get_geometry(c, window), NULL);
+    if (place && place->root != input->display.root)
+        xcb_set_input_focus(c, XCB_INPUT_FOCUS_POINTER_ROOT, XCB_INPUT_FOCUS_POINTER_ROOT, XCB_CURRENT_TIME);
+    free(place);
 }
 
 static enum input_result do_op(struct input *input, const struct op *op) {
@@ -130,6 +161,7 @@ static enum input_result do_op(struct input *input, const struct op *op) {
     case GD_OP_PRESS: return press_keys(input, op->keysyms, op->key_count);
     case GD_OP_KEYS_DOWN: return keys_down(input, op->keysyms, op->key_count);
     case GD_OP_KEYS_UP: keys_up(input, op->keysyms, op->key_count); break;
+    case GD_OP_ELSEWHERE: break; /* the traces were all there is to it */
     }
     return INPUT_DONE;
 }
@@ -163,9 +195,11 @@ struct verdict batch_do(struct input *input, const struct message *message, int 
     if (!FIELDS_AND_TAIL(message, &fields) || fields.op_count > GD_MAX_OPS)
         return (struct verdict){GD_ERROR_MALFORMED, "INPUT is malformed"};
     struct op_reader reader = {message->body + sizeof fields, message->body + message->size};
+    if (!input_read_events(input)) return verdict_of(INPUT_LOST); /* the screen's size may have changed */
     struct verdict verdict = check(input, reader, fields.op_count);
     if (verdict.error != GD_ERROR_NONE) return verdict;
     unsigned int errors = input->errors;
+    if (input->display.has_other_screens) come_home(input);
     enum input_result result = INPUT_DONE;
     for (uint32_t i = 0; i < fields.op_count && result == INPUT_DONE; i++) {
         struct op op = {0};

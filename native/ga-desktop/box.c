@@ -77,9 +77,30 @@ size_t box_list_area(const struct box_list *list) {
     return area;
 }
 
+bool box_list_covers(const struct box_list *list, struct box box) {
+    for (int i = 0; i < list->count; i++)
+        if (box_contains(list->items[i], box)) return true;
+    return false;
+}
+
 void box_list_collapse(struct box_list *list) {
     struct box all = {0, 0, 0, 0};
     for (int i = 0; i < list->count; i++) all = box_union(all, list->items[i]);
     list->count = 0;
     if (!box_is_empty(all)) list->items[list->count++] = all;
+}
+
+bool box_list_cut(struct box_list_cut *cut, size_t pixels, struct box_list *portion) {
+    portion->count = 0;
+    while (cut->index < cut->list->count) {
+        struct box box = cut->list->items[cut->index];
+        size_t fit = pixels / (size_t)box.width;
+        if (fit == 0 && portion->count) break;
+        int rows = smaller(box.height - cut->row, fit ? (int)fit : 1);
+        portion->items[portion->count++] = (struct box){box.x, box.y + cut->row, box.width, rows};
+        pixels -= fit ? (size_t)rows * (size_t)box.width : pixels;
+        cut->row = cut->row + rows < box.height ? cut->row + rows : 0;
+        if (cut->row == 0) cut->index++;
+    }
+    return portion->count > 0;
 }

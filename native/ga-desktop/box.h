@@ -26,7 +26,17 @@ size_t box_area(struct box box);
 void box_list_add(struct box_list *list, struct box box);
 void box_list_add_all(struct box_list *list, const struct box_list *other);
 size_t box_list_area(const struct box_list *list);
+/* Whether one of its boxes contains this one. */
+bool box_list_covers(const struct box_list *list, struct box box);
 /* One box around all. */
 void box_list_collapse(struct box_list *list);
+
+/* Where in a list the next portion begins. */
+struct box_list_cut {
+    const struct box_list *list;
+    int index, row;
+};
+/* Cuts off the next boxes, of at most so many pixels together or one row; false when nothing is left. */
+bool box_list_cut(struct box_list_cut *cut, size_t pixels, struct box_list *portion);
 
 #endif

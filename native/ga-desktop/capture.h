@@ -8,6 +8,7 @@
 
 #include "frames.h"
 #include "grab.h"
+#include "shared_region.h"
 #include "x_display.h"
 
 enum capture_result {
@@ -31,10 +32,15 @@ struct capture {
     struct grab grab;
     struct frames frames;
     struct capture_owner owner;
+    struct shared_region shared;
+    struct box_list behind;        /* taken from what the X server notes, and not in the newest frame yet */
+    struct box_list shared_behind; /* not in the region yet, as far as its reader knows */
     uint32_t generation;
     xcb_damage_damage_t damage;
     xcb_xfixes_region_t region;
+    xcb_xfixes_fetch_region_cookie_t asked;
     bool resized;
+    bool for_later;          /* nobody waits for the frames that are made */
     bool damaged;            /* the X server has said so since we last took the damage */
     unsigned int taken_at;   /* sequence number of the request that took it */
     uint64_t pictures, last_grab_ns;
@@ -51,6 +57,10 @@ bool capture_read_events(struct capture *capture);
 
 /* Afterwards the newest frame holds all that was drawn before the call. One round trip when nothing was. */
 enum capture_result capture_refresh(struct capture *capture);
+
+/* Brings what its reader lacks into the region: the parts to tell of, or NULL when there is nothing. Frames are not made
+ * meanwhile; they follow when somebody asks for one. */
+enum capture_result capture_refresh_shared(struct capture *capture, const struct grab_part **part);
 
 /* Gives back memory that only the next refresh needs. */
 void capture_rest(struct capture *capture);

@@ -1,4 +1,5 @@
 /* Keys by name: chords, and keys that stay down. */
+#include "halt.h"
 #include "held.h"
 #include "typist.h"
 
@@ -29,13 +30,17 @@ bool keys_are_known(struct input *input, const uint32_t *keysyms, int count) {
 static enum input_result get_ready(struct input *input, const uint32_t *keysyms, int count,
                                    struct keyboard_state *state, struct drain_target *target) {
     uint32_t needed[GD_MAX_KEYS];
-    enum input_result result = INPUT_DONE;
+    enum input_result result;
+    struct drain_target focus;
     *target = (struct drain_target){.window = XCB_NONE};
+    result = halt_before(input, NULL, NULL, &focus);
+    if (result != INPUT_DONE) return result;
+    halt_later(input, &focus); /* a chord is most often a command */
     if (!keyboard_update(input, state)) return INPUT_LOST;
     int left = missing(input, keysyms, count, needed);
     bool lends = left > 0;
     while (left) {
-        if (!keyboard_lend(input, needed, left, &result)) return result;
+        if (!keyboard_lend(input, needed, left, false, &result)) return result;
         left = missing(input, keysyms, count, needed);
     }
     if (spare_any_reserved(&input->spare)) *target = drain_focus(&input->drain, NULL);

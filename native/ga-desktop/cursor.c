@@ -7,6 +7,7 @@ bool cursor_get(struct cursor *cursor, struct x_display *display) {
     cursor->image = xcb_xfixes_get_cursor_image_reply(c, xcb_xfixes_get_cursor_image(c), NULL);
     if (!cursor->image) return false;
     cursor->pixels = xcb_xfixes_get_cursor_image_cursor_image(cursor->image);
+    if (display->has_other_screens && !x_display_has_pointer(display)) cursor->image->width = 0;
     cursor->box = (struct box){cursor->image->x - cursor->image->xhot, cursor->image->y - cursor->image->yhot,
                                cursor->image->width, cursor->image->height};
     return true;

@@ -2,8 +2,11 @@
 #include "drain.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "clock.h"
 
@@ -11,6 +14,7 @@
 /* A busy program is never seen at rest: it has had its time then, if it has read all. */
 #define IDLE_LIMIT_NS (1000 * MS_NS)
 #define MAP_LIMIT_NS (250 * MS_NS)
+#define DEED_LIMIT_NS (5000 * MS_NS)
 #define SERVER_TURNS 3
 #define LOOK_NS (MS_NS / 2)
 
@@ -22,10 +26,21 @@ static xcb_atom_t atom(xcb_connection_t *c, const char *name) {
     return found;
 }
 
+static int server_pid(struct drain *drain) {
+    struct ucred server;
+    socklen_t size = sizeof server;
+    int fd = xcb_get_file_descriptor(drain->display->connection);
+    char stat[32];
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0 || server.pid <= 0) return 0;
+    snprintf(stat, sizeof stat, "/proc/%d/stat", (int)server.pid);
+    return access(stat, R_OK) == 0 ? server.pid : 0;
+}
+
 bool drain_open(struct drain *drain, struct x_display *display, uint64_t first_epoch) {
     *drain = (struct drain){.display = display, .epoch = first_epoch, .past = first_epoch};
     drain->wm_protocols = atom(display->connection, "WM_PROTOCOLS");
     drain->net_wm_ping = atom(display->connection, "_NET_WM_PING");
+    drain->server_pid = server_pid(drain);
     return !x_display_lost(display);
 }
 
@@ -33,9 +48,10 @@ void drain_close(struct drain *drain) {
     idle_end(&drain->probe);
 }
 
-/* Answers to pings are sent to the root window. */
-static void listen(struct drain *drain, bool on) {
-    const uint32_t events = drain->display->root_events | (on ? XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY : 0);
+/* Answers to pings are sent to the root window: to those who select the one (GTK) or the other (Qt 5). */
+static void hear_answers(struct drain *drain, bool on) {
+    const uint32_t answers = XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY | XCB_EVENT_MASK_STRUCTURE_NOTIFY;
+    const uint32_t events = drain->display->root_events | (on ? answers : 0);
     if (drain->listens == on) return;
     xcb_change_window_attributes(drain->display->connection, drain->display->root, XCB_CW_EVENT_MASK, &events);
     drain->listens = on;
@@ -68,7 +84,7 @@ static void drop_past(struct drain *drain) {
     while (gone < drain->count && drain->marks[gone].past) drain->past = drain->marks[gone++].epoch;
     drain->count -= gone;
     memmove(drain->marks, drain->marks + gone, (size_t)drain->count * sizeof *drain->marks);
-    if (!drain->count) listen(drain, false);
+    if (!drain->count) hear_answers(drain, false);
 }
 
 void drain_look(struct drain *drain) {
@@ -86,7 +102,7 @@ uint64_t drain_set_mark(struct drain *drain, struct drain_target target, const s
     if (drain->count == DRAIN_MARKS) drain->marks[0].past = true, drop_past(drain);
     struct drain_mark mark = {.epoch = ++drain->epoch, .set_ns = clock_ns(), .target = target};
     if (target.pings) {
-        listen(drain, true);
+        hear_answers(drain, true);
         ping(drain, &mark);
     }
     xcb_flush(drain->display->connection);
@@ -109,11 +125,16 @@ static void wait_for_events(struct drain *drain, uint64_t ns) {
     ppoll(&polled, 1, &span, NULL);
 }
 
-/* A program that waits for the X server's answer looks idle too: when the server has had its turn, it must still be. */
+/* A program that waits for the X server's answer looks idle too. The server has work then: once it has none, the
+ * program must still be idle. */
 static enum idle_state look_twice(struct drain *drain) {
     enum idle_state state = idle_look(&drain->probe);
     if (state != IDLE_REACHED) return state;
-    for (int i = 0; i < SERVER_TURNS; i++) x_display_sync(drain->display);
+    if (drain->server_pid) {
+        if (!idle_sleeps(drain->server_pid)) return IDLE_RUNNING;
+    } else {
+        for (int i = 0; i < SERVER_TURNS; i++) x_display_sync(drain->display);
+    }
     return idle_look(&drain->probe);
 }
 
@@ -169,14 +190,38 @@ bool drain_wait(struct drain *drain, uint64_t epoch, const struct drain_patience
     return true;
 }
 
-bool drain_await_map(struct drain *drain, const struct drain_target *target, const struct drain_patience *patience) {
+/* A program that runs on and on has had its time after `busy_ns`. */
+static bool await_rest(struct drain *drain, uint64_t quiet_ns, uint64_t busy_ns,
+                       const struct drain_patience *patience) {
     uint64_t began = clock_ns();
-    if (!idle_begin(&drain->probe, target->pid) || drain->probe.sockets.count < 2) return true;
     for (;;) {
-        uint64_t waited = clock_ns() - began;
+        uint64_t now = clock_ns(), waited = now - began;
         if (!patience->turn(patience->owner) || waited > patience->limit_ns) return false;
         enum idle_state state = look_twice(drain);
-        if (state == IDLE_REACHED || (state == IDLE_RUNNING && waited >= MAP_LIMIT_NS)) return true;
+        if (state == IDLE_REACHED && now - drain->probe.since_ns >= quiet_ns) return true;
+        if (state == IDLE_RUNNING && waited >= busy_ns) return true;
         wait_for_events(drain, LOOK_NS);
     }
+}
+
+static bool await_time(struct drain *drain, uint64_t ns, const struct drain_patience *patience) {
+    uint64_t until = clock_ns() + ns;
+    while (clock_ns() < until) {
+        if (!patience->turn(patience->owner)) return false;
+        wait_for_events(drain, LOOK_NS);
+    }
+    return true;
+}
+
+bool drain_await_map(struct drain *drain, const struct drain_target *target, const struct drain_patience *patience) {
+    if (!idle_begin(&drain->probe, target->pid) || drain->probe.sockets.count < 2) return true;
+    return await_rest(drain, 0, MAP_LIMIT_NS, patience);
+}
+
+bool drain_await_deed(struct drain *drain, const struct drain_target *target, uint64_t quiet_ns,
+                      const struct drain_patience *patience) {
+    /* GTK stops taking events while it waits to paint, and rests then, with events that it has read. */
+    if (!drain_wait(drain, drain_set_mark(drain, *target, patience), patience)) return false;
+    if (idle_begin(&drain->probe, target->pid)) return await_rest(drain, quiet_ns, DEED_LIMIT_NS, patience);
+    return await_time(drain, quiet_ns > BLIND_NS ? quiet_ns : BLIND_NS, patience);
 }

@@ -20,6 +20,7 @@ struct drain_target {
     xcb_window_t focus;  /* as the X server says it */
     xcb_window_t window; /* XCB_NONE: nobody */
     bool pings;
+    bool defers; /* does what it is told later than it reads it: see halt.h */
     int pid;
 };
 
@@ -38,6 +39,9 @@ struct drain {
     struct drain_mark marks[DRAIN_MARKS];
     int count;
     struct idle_probe probe;
+    int server_pid;  /* of the X server; 0 where that cannot be told */
+    struct drain_target seen;  /* who had the focus when keys were sent last */
+    struct drain_target owing; /* who may still have to do what it was sent, and must before more keys; or nobody */
     uint64_t probed; /* the mark that drain_poll has turned the probe on */
     bool probing;    /* and whether the probe can tell */
 };
@@ -65,6 +69,9 @@ bool drain_poll(struct drain *drain, uint64_t epoch);
 void drain_forget(struct drain *drain);
 /* After a change of the keyboard map, before keys; false when patience ended first. */
 bool drain_await_map(struct drain *drain, const struct drain_target *target, const struct drain_patience *patience);
+/* Until the application has done all that it was sent, and rested so long; false when patience ended first. */
+bool drain_await_deed(struct drain *drain, const struct drain_target *target, uint64_t quiet_ns,
+                      const struct drain_patience *patience);
 void drain_take_message(struct drain *drain, const xcb_client_message_event_t *message);
 /* Marks that nobody waits for are settled here, without waiting. */
 void drain_look(struct drain *drain);

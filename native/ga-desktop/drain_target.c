@@ -1,4 +1,5 @@
 /* Who gets the keys: from a window to the application's window that answers pings, and its process. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <xcb/res.h>
@@ -14,6 +15,12 @@ static bool speaks_ping(struct drain *drain, const xcb_get_property_reply_t *pro
     for (int i = 0; i < count; i++)
         if (atoms[i] == drain->net_wm_ping) return true;
     return false;
+}
+
+/* By its class: LibreOffice and its relatives. */
+static bool defers_deeds(const xcb_get_property_reply_t *class) {
+    if (!class || class->type != XCB_ATOM_STRING || class->format != 8) return false;
+    return memmem(xcb_get_property_value(class), (size_t)xcb_get_property_value_length(class), "office", 6) != NULL;
 }
 
 static int pid_of_client(struct drain *drain, xcb_window_t window) {
@@ -36,18 +43,21 @@ static int pid_of_client(struct drain *drain, xcb_window_t window) {
 
 /* One step of the way: what the window says, and its parent. */
 struct step {
-    bool pings;
+    bool pings, defers;
     xcb_window_t parent;
 };
 
 static struct step look_at(struct drain *drain, xcb_window_t window) {
     xcb_connection_t *c = drain->display->connection;
     xcb_get_property_cookie_t ask = xcb_get_property(c, 0, window, drain->wm_protocols, XCB_ATOM_ATOM, 0, 64);
+    xcb_get_property_cookie_t ask_class = xcb_get_property(c, 0, window, XCB_ATOM_WM_CLASS, XCB_ATOM_STRING, 0, 64);
     xcb_query_tree_cookie_t ask_tree = xcb_query_tree(c, window);
     xcb_get_property_reply_t *protocols = xcb_get_property_reply(c, ask, NULL);
+    xcb_get_property_reply_t *class = xcb_get_property_reply(c, ask_class, NULL);
     xcb_query_tree_reply_t *tree = xcb_query_tree_reply(c, ask_tree, NULL);
-    struct step step = {speaks_ping(drain, protocols), tree ? tree->parent : XCB_NONE};
+    struct step step = {speaks_ping(drain, protocols), defers_deeds(class), tree ? tree->parent : XCB_NONE};
     free(protocols);
+    free(class);
     free(tree);
     return step;
 }
@@ -57,6 +67,7 @@ static struct drain_target target_above(struct drain *drain, xcb_window_t window
     xcb_window_t root = drain->display->root, at = window;
     for (int depth = 0; depth < DEPTH_MAX && at != XCB_NONE && at != root; depth++) {
         struct step step = look_at(drain, at);
+        target.defers |= step.defers;
         if (step.pings) {
             target.window = at;
             target.pings = true;

@@ -5,7 +5,9 @@
 #include <xcb/xcb.h>
 
 #include "clock.h"
+#include "difference.h"
 #include "reader.h"
+#include "region_service.h"
 
 static uint32_t kept_slots(void *owner) {
     struct frame_service *service = owner;
@@ -19,9 +21,39 @@ static uint32_t kept_slots(void *owner) {
 
 static void drawn(void *owner, const struct box *boxes, int count, uint64_t at) {
     struct frame_service *service = owner;
+    for (int i = 0; i < count; i++) box_list_add(&service->drawn, boxes[i]);
     for (int i = 0; i < service->loop.count; i++) {
         struct reader *reader = service->loop.connections[i]->state_of_role;
         if (reader) settle_note(&reader->settle, boxes, count, at);
+    }
+}
+
+static bool anyone_learns(const struct frame_service *service) {
+    for (int i = 0; i < service->loop.count; i++) {
+        const struct reader *reader = service->loop.connections[i]->state_of_role;
+        if (reader && reader->settle.active && reader->settle.learns) return true;
+    }
+    return false;
+}
+
+/* Tells whoever learns what differs from the frame before. Without that frame all that was drawn counts. */
+static void tell_learners(struct frame_service *service, int before) {
+    const struct frames *frames = &service->capture.frames;
+    uint64_t input = atomic_load(service->capture.owner.acknowledged);
+    for (int i = 0; i < service->drawn.count; i++) {
+        struct blink_change change = {.box = service->drawn.items[i], .at_ns = clock_ns(), .input = input};
+        if (before != NO_SLOT) {
+            change.box = frames_difference(frames, before, frames->newest, change.box, BLINK_AREA_MAX);
+            if (box_is_empty(change.box)) continue;
+        }
+        if (before != NO_SLOT && box_area(change.box) <= BLINK_AREA_MAX) {
+            change.before = frames_digest(frames, before, change.box);
+            change.after = frames_digest(frames, frames->newest, change.box);
+        }
+        for (int n = 0; n < service->loop.count; n++) {
+            struct reader *reader = service->loop.connections[n]->state_of_role;
+            if (reader) reader_note_change(reader, &change);
+        }
     }
 }
 
@@ -34,15 +66,15 @@ struct capture_owner frame_service_owner(struct frame_service *service, const at
     return (struct capture_owner){kept_slots, drawn, take_event, acknowledged, service};
 }
 
-static void publish_size(struct frame_service *service) {
-    const struct frames *frames = &service->capture.frames;
-    atomic_store(service->screen_size, (unsigned)frames->width << 16 | (unsigned)frames->height);
-}
-
 enum capture_result frame_service_refresh(struct frame_service *service) {
+    const struct capture *capture = &service->capture;
+    uint32_t generation = capture->generation;
+    int before = capture->frames.newest;
+    service->drawn = capture->behind; /* was told of when the region took it, and is new to the frames */
     enum capture_result result = capture_refresh(&service->capture);
     if (result == CAPTURE_LOST) service->loop.x_lost = true;
-    if (result != CAPTURE_LOST) publish_size(service);
+    bool comparable = capture->generation == generation && capture->frames.newest != before;
+    if (service->drawn.count && anyone_learns(service)) tell_learners(service, comparable ? before : NO_SLOT);
     return result;
 }
 
@@ -94,7 +126,7 @@ void frame_service_serve(struct frame_service *service, struct connection *conne
     struct reader *reader = connection->state_of_role;
     struct capture *capture = &service->capture;
     enum capture_result result = CAPTURE_DONE;
-    bool behind = capture->damaged && clock_ns() > capture->last_grab_ns + FRAME_FOLLOW_NS;
+    bool behind = capture->damaged && clock_ns() > capture->last_grab_ns + FRAME_OLD_NS;
     uint32_t flags = reader->wanted.flags & GD_FRAME_POINTER;
     reader->granted = 0;
     if (reader->wanted.flags & GD_FRAME_FRESH || behind) result = frame_service_refresh(service);
@@ -131,8 +163,16 @@ static void on_message(struct loop *loop, struct connection *connection, const s
         connection->state = CLOSING;
     } else if (message->code == GD_MESSAGE_FRAME_REQUEST && FIELDS(message, &reader->wanted)) {
         reader->wanted_request = message->request;
+        if (reader->wanted.flags & GD_FRAME_REGION) {
+            region_service_serve(service, connection);
+            return;
+        }
         wake(service);
         frame_service_serve(service, connection);
+    } else if (message->code == GD_MESSAGE_FRAME_DONE && message->size == 0) {
+        reader->granted = 0;
+    } else if (message->code == GD_MESSAGE_REGION) {
+        region_service_message(service, connection, message);
     } else if (message->code == GD_MESSAGE_SETTLE) {
         begin_settle(service, connection, message);
     } else {
@@ -142,7 +182,7 @@ static void on_message(struct loop *loop, struct connection *connection, const s
 }
 
 static void on_gone(struct loop *loop, struct connection *connection) {
-    (void)loop;
+    region_service_gone(loop->owner, connection);
     if (connection->state_of_role) reader_release(connection->state_of_role);
 }
 
@@ -174,7 +214,6 @@ bool frame_service_open(struct frame_service *service, int listen_fd) {
                                           .arrived = on_arrived,
                                           .role = GD_ROLE_FRAMES,
                                           .leaves = on_leaves};
-    publish_size(service);
     return loop_open(&service->loop, &work, service, xcb_get_file_descriptor(service->capture.display.connection),
                      listen_fd);
 }

@@ -8,8 +8,10 @@
 #include "opening.h"
 #include "reaction.h"
 
-/* The newest frame follows the screen at most this often; a request with FRAME_FRESH never waits for it. */
-#define FRAME_FOLLOW_NS (15 * MS_NS)
+/* A newest frame that is older is brought up to date for who asks or settles; with FRAME_FRESH however old it is. */
+#define FRAME_OLD_NS (15 * MS_NS)
+/* While nobody asks it follows the screen at most this often: what nobody may ever look at costs little. */
+#define FRAME_FOLLOW_NS (50 * MS_NS)
 
 struct frame_service {
     struct loop loop;
@@ -17,10 +19,10 @@ struct frame_service {
     struct opening opening;
     struct reaction reaction;
     struct loop *input_loop;    /* takes the connections that are for input */
-    atomic_uint *screen_size;   /* width << 16 | height, for whoever checks coordinates */
     uint64_t answers;
     uint64_t asked_ns; /* the last request for a frame */
     bool rests;        /* nobody has asked for long */
+    struct box_list drawn; /* by the present refresh */
 };
 
 /* The capture is open already. */

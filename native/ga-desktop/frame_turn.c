@@ -13,14 +13,17 @@ static uint64_t finish_settle(struct frame_service *service, struct connection *
     struct reader *reader = connection->state_of_role;
     bool settled;
     uint64_t again;
-    if (!settle_is_over(&reader->settle, clock_ns(), &settled, &again)) return again;
+    if (!reader_has_settled(reader, clock_ns(), &settled, &again)) return again;
     /* Quiet as far as we know: now ask the X server. */
     if (settled && frame_service_refresh(service) == CAPTURE_LOST) return NOT_DUE;
     uint64_t now = clock_ns();
-    if (!settle_is_over(&reader->settle, now, &settled, &again)) return again;
+    if (!reader_has_settled(reader, now, &settled, &again)) return again;
     reader->settle.active = false;
-    SEND(connection, reader->settle.request, SETTLED, .settled = settled,
-         .waited_us = (uint32_t)((now - reader->settle.began_ns) / 1000));
+    struct gd_BOX ignored[BLINK_PLACES];
+    int count = reader_ignored(reader, ignored);
+    struct gd_SETTLED fields = {settled, (uint32_t)((now - reader->settle.began_ns) / 1000)};
+    struct tail tail = {.data = ignored, .size = (size_t)count * sizeof *ignored};
+    connection_send(connection, GD_MESSAGE_SETTLED, reader->settle.request, &fields, sizeof fields, tail);
     return NOT_DUE;
 }
 
@@ -78,10 +81,14 @@ static uint64_t rest(struct frame_service *service) {
 static uint64_t follow_screen(struct frame_service *service) {
     struct capture *capture = &service->capture;
     if (service->rests || !(capture->damaged || capture->resized)) return NOT_DUE;
-    uint64_t due = capture->last_grab_ns + FRAME_FOLLOW_NS, now = clock_ns();
+    uint64_t often = anyone_settles(service) ? FRAME_OLD_NS : FRAME_FOLLOW_NS;
+    uint64_t due = capture->last_grab_ns + often, now = clock_ns();
     if (now < due) return due;
-    if (frame_service_refresh(service) == CAPTURE_NO_SLOT) return now + SLOT_WAIT_NS;
-    return capture->damaged || capture->resized ? capture->last_grab_ns + FRAME_FOLLOW_NS : NOT_DUE;
+    capture->for_later = often == FRAME_FOLLOW_NS;
+    enum capture_result result = frame_service_refresh(service);
+    capture->for_later = false;
+    if (result == CAPTURE_NO_SLOT) return now + SLOT_WAIT_NS;
+    return capture->damaged || capture->resized ? capture->last_grab_ns + often : NOT_DUE;
 }
 
 uint64_t frame_service_turn(struct loop *loop) {

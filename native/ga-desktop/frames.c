@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shared_memory.h"
+
 #define PAGE 4096u
 #define SLOTS_OFFSET 64u
 
@@ -47,7 +49,7 @@ static bool map_memory(struct frames *frames) {
     if (frames->fd < 0) return false;
     void *memory = MAP_FAILED;
     if (ftruncate(frames->fd, (off_t)frames->memory_size) == 0)
-        memory = mmap(NULL, frames->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, frames->fd, 0);
+        memory = map_shared(frames->fd, frames->memory_size);
     if (memory == MAP_FAILED) {
         close(frames->fd);
         frames->fd = -1;
@@ -136,17 +138,11 @@ static void copy_box(struct frames *frames, int to, struct box box) {
                (size_t)box.width * 3);
 }
 
-static bool covered(const struct box_list *coming, struct box box) {
-    for (int i = 0; i < coming->count; i++)
-        if (box_contains(coming->items[i], box)) return true;
-    return false;
-}
-
 void frames_begin(struct frames *frames, int slot, const struct box_list *coming) {
     struct box_list *stale = &frames->stale[slot];
     lock(frames, slot);
     for (int i = 0; i < stale->count; i++)
-        if (frames->newest != NO_SLOT && !covered(coming, stale->items[i])) copy_box(frames, slot, stale->items[i]);
+        if (frames->newest != NO_SLOT && !box_list_covers(coming, stale->items[i])) copy_box(frames, slot, stale->items[i]);
     stale->count = 0;
 }
 

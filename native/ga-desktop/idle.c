@@ -52,6 +52,13 @@ static bool sleeps(int pid, const char *thread, uint64_t *run_ns) {
     return state && state[1] == ' ' && state[2] != 'R' && state[2] != 'D';
 }
 
+bool idle_sleeps(int pid) {
+    char thread[16];
+    uint64_t run_ns = 0;
+    snprintf(thread, sizeof thread, "%d", pid);
+    return sleeps(pid, thread, &run_ns);
+}
+
 static bool threads_sleep(int pid, uint64_t *run_ns) {
     char folder[64];
     bool asleep = true;

@@ -25,6 +25,8 @@ enum idle_state {
     IDLE_REACHED, /* its threads sleep and none has run for 2 ms */
 };
 
+/* Whether a process that does all in its first thread waits for something to do. */
+bool idle_sleeps(int pid);
 /* Ask again and again. */
 enum idle_state idle_look(struct idle_probe *probe);
 

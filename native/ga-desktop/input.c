@@ -20,10 +20,9 @@ static void watch_keyboard(struct input *input) {
     xcb_xkb_select_events(input->display.connection, CORE_KEYBOARD, events, 0, events, parts, parts, NULL);
 }
 
-bool input_open(struct input *input, const char *display, const atomic_uint *screen_size, const atomic_bool *stopping,
-                char *reason, int reason_size) {
+bool input_open(struct input *input, const char *display, const atomic_bool *stopping, char *reason, int reason_size) {
     const char *missing;
-    *input = (struct input){.screen_size = screen_size, .stopping = stopping};
+    *input = (struct input){.stopping = stopping};
     if (!x_display_open(&input->display, display, 0, reason, reason_size)) return false;
     if (!x_display_prepare_input(&input->display, &missing)) {
         snprintf(reason, (size_t)reason_size, "the X server lacks %s", missing);
@@ -52,6 +51,8 @@ static void take_event(struct input *input, const xcb_generic_event_t *event) {
     uint8_t type = event->response_type & 0x7f;
     if (type == 0) {
         input->errors++;
+    } else if (type == XCB_CONFIGURE_NOTIFY) {
+        x_display_take_configure(&input->display, (const xcb_configure_notify_event_t *)event);
     } else if (type == XCB_CLIENT_MESSAGE) {
         drain_take_message(&input->drain, (const xcb_client_message_event_t *)event);
     } else if (type == XCB_PROPERTY_NOTIFY) {

@@ -37,7 +37,6 @@ struct input {
     int held_count;
     struct input_traces traces;
     unsigned int errors; /* that the X server has reported */
-    const atomic_uint *screen_size;
     const atomic_bool *stopping;
     /* the batch that is being done */
     struct connection *client;
@@ -52,8 +51,8 @@ enum input_result {
     INPUT_LOST,        /* the X server is gone */
 };
 
-bool input_open(struct input *input, const char *display, const atomic_uint *screen_size, const atomic_bool *stopping,
-                char *reason, int reason_size);
+bool input_open(struct input *input, const char *display, const atomic_bool *stopping, char *reason,
+                int reason_size);
 /* Releases what is held and gives the keyboard map back. */
 void input_close(struct input *input);
 

@@ -56,18 +56,18 @@ bool keyboard_update(struct input *input, struct keyboard_state *state) {
     return true;
 }
 
-static bool fill(struct input *input, const struct place *place, uint32_t keysym, struct stroke *stroke) {
-    if (place) {
+/* By the layout's key or, failing that, by a spare one. */
+static bool fill(struct stroke *stroke, const struct place *place, struct spare_key *spare, bool shift) {
+    if (place)
         *stroke = (struct stroke){place->keycode, place->modifiers, NULL};
-        return true;
-    }
-    struct spare_key *spare = spare_find(&input->spare, keysym);
-    if (spare) *stroke = (struct stroke){spare->keycode, 0, spare};
-    return spare != NULL;
+    else if (spare)
+        *stroke = (struct stroke){spare->keycode, shift ? MODIFIER_SHIFT : 0, spare};
+    return place || spare;
 }
 
 bool keyboard_stroke(struct input *input, uint32_t keysym, struct stroke *stroke) {
-    if (!fill(input, keymap_find_keysym(&input->keymap, keysym), keysym, stroke)) return false;
+    const struct place *place = keymap_find_keysym(&input->keymap, keysym);
+    if (!fill(stroke, place, spare_find(&input->spare, keysym, NULL), false)) return false;
     if (keysym_is_modifier(keysym)) stroke->modifiers = 0; /* pressed for what it sets, on whatever level it is named */
     return true;
 }
@@ -75,10 +75,12 @@ bool keyboard_stroke(struct input *input, uint32_t keysym, struct stroke *stroke
 bool keyboard_stroke_of_character(struct input *input, uint32_t character, struct stroke *stroke) {
     uint32_t keysym = keysym_of_character(character);
     uint32_t typed = character == '\r' ? '\n' : character;
-    return fill(input, keymap_find_character(&input->keymap, typed), keysym, stroke);
+    bool shift = false;
+    struct spare_key *spare = spare_find(&input->spare, keysym, &shift);
+    return fill(stroke, keymap_find_character(&input->keymap, typed), spare, shift);
 }
 
-int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, enum input_result *result) {
+int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, bool share, enum input_result *result) {
     struct drain_patience patience = input_patience(input, DRAIN_LIMIT_NS);
     *result = INPUT_DONE;
     drain_look(&input->drain);
@@ -87,7 +89,7 @@ int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, enum 
         return 0;
     }
     /* Every change of the map costs every application a new look at it, so rather wait for many keys than lend few. */
-    bool drained = spare_ready(&input->spare, input->drain.past) >= count ||
+    bool drained = spare_ready(&input->spare, input->drain.past) >= spare_keys_for(keysyms, count, share) ||
                    drain_wait(&input->drain, input->drain.epoch, &patience);
     if (!drained) {
         *result = input_go_on(input) ? INPUT_STUCK : INPUT_CUT;
@@ -96,10 +98,12 @@ int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, enum 
     int lent = 0;
     if (grab_map(input)) {
         int ready = spare_ready(&input->spare, input->drain.past);
-        lent = count < ready ? count : ready;
-        spare_lend(&input->spare, &input->keymap, &input->display, keysyms, lent, input->drain.past);
+        lent = count;
+        while (spare_keys_for(keysyms, lent, share) > ready) lent--;
+        spare_lend(&input->spare, &input->keymap, &input->display, keysyms, lent, share, input->drain.past);
     }
     release_map(input);
+    if (!lent) *result = INPUT_UNSUPPORTED; /* somebody has grabbed or changed them all */
     if (x_display_lost(&input->display)) *result = INPUT_LOST;
     return *result == INPUT_DONE ? lent : 0;
 }

@@ -19,8 +19,9 @@ bool keyboard_update(struct input *input, struct keyboard_state *state);
 /* False when the symbol has no key yet. */
 bool keyboard_stroke(struct input *input, uint32_t keysym, struct stroke *stroke);
 bool keyboard_stroke_of_character(struct input *input, uint32_t character, struct stroke *stroke);
-/* Lends spare keys to symbols, once enough of them are ready: at most `count`; returns how many, 0 when it cannot. */
-int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, enum input_result *result);
+/* Lends spare keys to symbols, once enough of them are ready: at most `count`; returns how many, 0 when it cannot.
+ * With `share` two symbols may get one key. */
+int keyboard_lend(struct input *input, const uint32_t *keysyms, int count, bool share, enum input_result *result);
 /* Presses or releases the keys of these modifiers. */
 void keyboard_modifiers(struct input *input, uint8_t modifiers, bool down);
 /* After keys were lent to it, before they are pressed; false when it does not take notice. */

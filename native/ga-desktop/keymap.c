@@ -117,10 +117,10 @@ bool keymap_state(struct x_display *display, struct keyboard_state *state) {
     return true;
 }
 
-struct key key_with_symbol(uint32_t keysym) {
+struct key key_with_symbols(const uint32_t keysyms[2]) {
     return (struct key){
-        .types = {TWO_LEVEL_TYPE}, .group_info = 1, .width = 2, .symbol_count = 2, .symbols = {keysym, keysym},
-        .complete = true};
+        .types = {TWO_LEVEL_TYPE}, .group_info = 1, .width = 2, .symbol_count = 2,
+        .symbols = {keysyms[0], keysyms[1]}, .complete = true};
 }
 
 bool key_equals(const struct key *a, const struct key *b) {

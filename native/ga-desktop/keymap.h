@@ -66,8 +66,8 @@ void keymap_place(struct keymap *keymap, const struct keyboard_state *state, con
 const struct place *keymap_find_character(const struct keymap *keymap, uint32_t character);
 const struct place *keymap_find_keysym(const struct keymap *keymap, uint32_t keysym);
 
-/* A key with one symbol, whatever the modifiers. */
-struct key key_with_symbol(uint32_t keysym);
+/* A key with one symbol, and another with Shift; no other modifier and no lock matters to it. */
+struct key key_with_symbols(const uint32_t keysyms[2]);
 bool key_equals(const struct key *a, const struct key *b);
 /* Sends keys [first, last] as they are in the map; the answer is not awaited. Returns the request's number. */
 unsigned int keymap_write(const struct keymap *keymap, struct x_display *display, uint8_t first, uint8_t last);

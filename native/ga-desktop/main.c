@@ -19,7 +19,6 @@ enum { EXIT_FINE = 0, EXIT_OTHER = 1, EXIT_USAGE = 2, EXIT_X_LOST = 3, EXIT_X_LA
 
 static struct frame_service frames;
 static struct input_service inputs;
-static atomic_uint screen_size;
 static char vendor[128];
 
 static void on_signal(int signal) {
@@ -46,14 +45,14 @@ static void *serve_input(void *service) {
 static int open_display(const struct options *options) {
     char reason[REASON_MAX] = "";
     struct capture_owner owner = frame_service_owner(&frames, &inputs.acknowledged);
-    frames.screen_size = &screen_size;
     frames.input_loop = &inputs.loop;
     bool opened = capture_open(&frames.capture, options->display, options->wait_display_s, owner, reason, REASON_MAX) &&
-                  input_open(&inputs.input, options->display, &screen_size, &inputs.loop.stopping, reason, REASON_MAX);
+                  input_open(&inputs.input, options->display, &inputs.loop.stopping, reason, REASON_MAX);
     opened = opened && reaction_open(&frames.reaction, &frames.capture.display, &inputs.input.traces);
     if (opened) return EXIT_FINE;
     fprintf(stderr, "ga-desktop: %s\n", reason);
-    bool reached = frames.capture.display.connection && !x_display_lost(&frames.capture.display);
+    const struct x_display *display = &frames.capture.display;
+    bool reached = display->answered && !(display->connection && x_display_lost(display));
     return reached ? EXIT_X_LACKS : EXIT_X_LOST;
 }
 
@@ -97,6 +96,7 @@ int main(int argc, char **argv) {
     int code = open_display(&options);
     if (code != EXIT_FINE) return code;
     describe();
+    frames.capture.shared.path = options.region;
     int listen_fd = options_listen(&options);
     if (listen_fd < 0) return EXIT_OTHER;
     if (!input_service_open(&inputs) || !frame_service_open(&frames, listen_fd)) return EXIT_OTHER;

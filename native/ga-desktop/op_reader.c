@@ -35,6 +35,7 @@ bool op_next(struct op_reader *reader, struct op *op) {
     case GD_OP_DRAG: return take(reader, &op->drag, sizeof op->drag);
     case GD_OP_BUTTON: return take(reader, &op->button, sizeof op->button);
     case GD_OP_SCROLL: return take(reader, &op->scroll, sizeof op->scroll);
+    case GD_OP_ELSEWHERE: return take(reader, &op->elsewhere, sizeof op->elsewhere);
     case GD_OP_TEXT: return take_text(reader, op);
     case GD_OP_PRESS:
     case GD_OP_KEYS_DOWN:

@@ -15,6 +15,7 @@ struct op {
         struct gd_DRAG drag;
         struct gd_BUTTON button;
         struct gd_SCROLL scroll;
+        struct gd_ELSEWHERE elsewhere;
     };
     const uint8_t *text;
     uint32_t text_size;

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "opening.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -11,28 +10,12 @@
 
 #define VENDOR_MAX 128
 
-bool opening_read_token(struct opening *opening, int fd) {
-    uint8_t data[GD_MAX_TOKEN_SIZE + 1];
-    size_t size = 0;
-    ssize_t got;
-    do {
-        got = read(fd, data + size, sizeof data - size);
-        if (got > 0) size += (size_t)got;
-    } while (size < sizeof data && (got > 0 || (got < 0 && errno == EINTR)));
-    close(fd);
-    bool fits = got >= 0 && size >= GD_MIN_TOKEN_SIZE && size <= GD_MAX_TOKEN_SIZE;
-    if (fits) {
-        memcpy(opening->token, data, size);
-        opening->token_size = size;
-    }
-    explicit_bzero(data, sizeof data);
-    return fits;
-}
+_Static_assert(TOKEN_MIN == GD_MIN_TOKEN_SIZE && TOKEN_MAX == GD_MAX_TOKEN_SIZE, "as the protocol says");
 
 bool opening_allows_peer(const struct opening *opening, int fd) {
     struct ucred peer;
     socklen_t size = sizeof peer;
-    if (opening->token_size) return true; /* the proof decides */
+    if (opening->token.size) return true; /* the proof decides */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) return false;
     if (peer.uid == geteuid()) return true;
     for (int i = 0; i < opening->allowed_count; i++)
@@ -47,7 +30,7 @@ static void prove(const struct opening *opening, const struct connection *connec
     uint32_t version = GD_VERSION;
     memcpy(facts, &version, 4);
     memcpy(facts + 4, &connection->role, 4);
-    hmac_sha256_begin(&mac, opening->token, opening->token_size);
+    hmac_sha256_begin(&mac, opening->token.data, opening->token.size);
     hmac_sha256_update(&mac, label, strlen(label));
     hmac_sha256_update(&mac, connection->client_nonce, GD_NONCE_SIZE);
     hmac_sha256_update(&mac, connection->service_nonce, GD_NONCE_SIZE);

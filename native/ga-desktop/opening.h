@@ -4,13 +4,13 @@
 
 #include <sys/types.h>
 
+#include "../common/token.h"
 #include "connection.h"
 
 #define ALLOWED_UIDS_MAX 16
 
 struct opening {
-    uint8_t token[GD_MAX_TOKEN_SIZE];
-    size_t token_size; /* 0: none */
+    struct token token;
     uid_t allowed_uids[ALLOWED_UIDS_MAX];
     int allowed_count;
     /* for WELCOME */
@@ -18,8 +18,6 @@ struct opening {
     const char *vendor, *note;
 };
 
-/* Reads the token from a descriptor to its end and closes it; false when it is too short or too long. */
-bool opening_read_token(struct opening *opening, int fd);
 bool opening_allows_peer(const struct opening *opening, int fd);
 /* One message of a connection that is not open yet. */
 void opening_message(const struct opening *opening, struct connection *connection, const struct message *message,

@@ -19,9 +19,9 @@
 
 static const char usage[] =
     "usage: ga-desktop --display :1 (--socket PATH | --listen-fd N) [--token-fd N] [--allow-uid UID]... "
-    "[--wait-display SECONDS]\n";
+    "[--wait-display SECONDS] [--region FILE]\n";
 
-enum { DISPLAY = 1, SOCKET, LISTEN_FD, TOKEN_FD, ALLOW_UID, WAIT_DISPLAY, VERSION };
+enum { DISPLAY = 1, SOCKET, LISTEN_FD, TOKEN_FD, ALLOW_UID, WAIT_DISPLAY, REGION, VERSION };
 
 static const struct option long_options[] = {
     {"display", required_argument, NULL, DISPLAY},
@@ -31,6 +31,7 @@ static const struct option long_options[] = {
     {"allow-uid", required_argument, NULL, ALLOW_UID},
     {"version", no_argument, NULL, VERSION},
     {"wait-display", required_argument, NULL, WAIT_DISPLAY},
+    {"region", required_argument, NULL, REGION},
     {NULL, 0, NULL, 0},
 };
 
@@ -52,8 +53,8 @@ static bool descriptor(const char *text, int *fd) {
 static bool token(const char *text, struct opening *opening) {
     int fd;
     if (!descriptor(text, &fd)) return false;
-    if (opening_read_token(opening, fd)) return true;
-    fprintf(stderr, "ga-desktop: a token has %d to %d bytes\n", GD_MIN_TOKEN_SIZE, GD_MAX_TOKEN_SIZE);
+    if (token_read(&opening->token, fd)) return true;
+    fprintf(stderr, "ga-desktop: a token has %d to %d bytes\n", TOKEN_MIN, TOKEN_MAX);
     return false;
 }
 
@@ -72,6 +73,7 @@ static bool take(struct options *options, struct opening *opening, int option) {
     case TOKEN_FD: return token(optarg, opening);
     case ALLOW_UID: return allow(optarg, opening);
     case WAIT_DISPLAY: return number(optarg, 3600, &options->wait_display_s);
+    case REGION: options->region = optarg; return true;
     case VERSION: printf("ga-desktop %s\n", GA_BUILD); exit(0);
     default: return false;
     }

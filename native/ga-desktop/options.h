@@ -8,6 +8,7 @@ struct options {
     const char *display;
     const char *socket_path; /* NULL: listen_fd */
     int listen_fd;
+    const char *region; /* file of the memory shared with another machine, which may come later; NULL: none */
     double wait_display_s;
 };
 

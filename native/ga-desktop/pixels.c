@@ -50,6 +50,9 @@ static const struct way ways[] = {
     {"neon", bgrx_row_neon, always},
 #endif
     {"plain", bgrx_row_plain, always},
+#if defined(__x86_64__)
+    {"stream", bgrx_row_stream, has_ssse3}, /* not quicker for who reads the result */
+#endif
 };
 
 bgrx_row bgrx_row_at(int index, const char **name) {
@@ -63,6 +66,13 @@ bgrx_row bgrx_row_at(int index, const char **name) {
 
 bgrx_row bgrx_row_best(void) {
     return bgrx_row_at(0, NULL);
+}
+
+bgrx_row bgrx_row_for_later(void) {
+#if defined(__x86_64__)
+    if (has_ssse3()) return bgrx_row_stream;
+#endif
+    return bgrx_row_best();
 }
 
 /* One colour of a pixel, widened to 8 bits so that the largest value becomes 255. */

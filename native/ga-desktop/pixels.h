@@ -23,6 +23,8 @@ typedef void (*bgrx_row)(uint8_t *rgb, const uint8_t *bgrx, size_t pixels);
 void bgrx_row_plain(uint8_t *rgb, const uint8_t *bgrx, size_t pixels);
 /* The quickest that this processor runs. */
 bgrx_row bgrx_row_best(void);
+/* One that leaves the cache to others: half the work where nobody is about to read the result. */
+bgrx_row bgrx_row_for_later(void);
 /* Every way this processor runs, by index, ends with NULL; `name` may be NULL. */
 bgrx_row bgrx_row_at(int index, const char **name);
 

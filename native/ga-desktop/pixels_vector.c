@@ -8,20 +8,34 @@
 /* Four pixels to 12 bytes of RGB at the low end of the register. */
 #define ORDER 2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1
 
+/* Sixteen pixels to three registers. */
+#define SIXTEEN(from, to, store)                                                        \
+    do {                                                                                \
+        const __m128i order = _mm_setr_epi8(ORDER);                                     \
+        __m128i a = _mm_shuffle_epi8(_mm_loadu_si128(from), order);                     \
+        __m128i b = _mm_shuffle_epi8(_mm_loadu_si128((from) + 1), order);               \
+        __m128i c = _mm_shuffle_epi8(_mm_loadu_si128((from) + 2), order);               \
+        __m128i d = _mm_shuffle_epi8(_mm_loadu_si128((from) + 3), order);               \
+        store(to, _mm_or_si128(a, _mm_slli_si128(b, 12)));                              \
+        store((to) + 1, _mm_or_si128(_mm_srli_si128(b, 4), _mm_slli_si128(c, 8)));      \
+        store((to) + 2, _mm_or_si128(_mm_srli_si128(c, 8), _mm_slli_si128(d, 4)));      \
+    } while (0)
+
 __attribute__((target("ssse3"))) void bgrx_row_ssse3(uint8_t *rgb, const uint8_t *bgrx, size_t pixels) {
-    const __m128i order = _mm_setr_epi8(ORDER);
     size_t i = 0;
-    for (; i + 16 <= pixels; i += 16) {
-        const __m128i *from = (const __m128i *)(bgrx + 4 * i);
-        __m128i *to = (__m128i *)(rgb + 3 * i);
-        __m128i a = _mm_shuffle_epi8(_mm_loadu_si128(from), order);
-        __m128i b = _mm_shuffle_epi8(_mm_loadu_si128(from + 1), order);
-        __m128i c = _mm_shuffle_epi8(_mm_loadu_si128(from + 2), order);
-        __m128i d = _mm_shuffle_epi8(_mm_loadu_si128(from + 3), order);
-        _mm_storeu_si128(to, _mm_or_si128(a, _mm_slli_si128(b, 12)));
-        _mm_storeu_si128(to + 1, _mm_or_si128(_mm_srli_si128(b, 4), _mm_slli_si128(c, 8)));
-        _mm_storeu_si128(to + 2, _mm_or_si128(_mm_srli_si128(c, 8), _mm_slli_si128(d, 4)));
-    }
+    for (; i + 16 <= pixels; i += 16)
+        SIXTEEN((const __m128i *)(bgrx + 4 * i), (__m128i *)(rgb + 3 * i), _mm_storeu_si128);
+    bgrx_row_plain(rgb + 3 * i, bgrx + 4 * i, pixels - i);
+}
+
+/* Past the cache, into which the old pixels would be fetched first. */
+__attribute__((target("ssse3"))) void bgrx_row_stream(uint8_t *rgb, const uint8_t *bgrx, size_t pixels) {
+    size_t i = 0;
+    while (i < pixels && (uintptr_t)(rgb + 3 * i) % 16) i++; /* such stores must be aligned */
+    bgrx_row_plain(rgb, bgrx, i);
+    for (; i + 16 <= pixels; i += 16)
+        SIXTEEN((const __m128i *)(bgrx + 4 * i), (__m128i *)(rgb + 3 * i), _mm_stream_si128);
+    _mm_sfence(); /* they keep no order with what comes later */
     bgrx_row_plain(rgb + 3 * i, bgrx + 4 * i, pixels - i);
 }
 

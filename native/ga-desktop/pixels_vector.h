@@ -8,6 +8,7 @@
 #if defined(__x86_64__)
 void bgrx_row_ssse3(uint8_t *rgb, const uint8_t *bgrx, size_t pixels);
 void bgrx_row_avx2(uint8_t *rgb, const uint8_t *bgrx, size_t pixels);
+void bgrx_row_stream(uint8_t *rgb, const uint8_t *bgrx, size_t pixels);
 #elif defined(__aarch64__)
 void bgrx_row_neon(uint8_t *rgb, const uint8_t *bgrx, size_t pixels);
 #endif

@@ -57,11 +57,13 @@ bool settle_begin(struct settle_wait *settle, uint64_t request, const struct mes
     struct gd_SETTLE fields;
     if (!FIELDS_AND_TAIL(message, &fields)) return false;
     size_t boxes = message->size - sizeof fields;
+    if (fields.flags & ~(uint32_t)GD_SETTLE_LEARN) return false;
     if (fields.box_count > GD_MAX_BOXES || boxes != fields.box_count * sizeof(struct gd_BOX)) return false;
     if (fields.quiet_ms > GD_MAX_SETTLE_MS || fields.max_ms > GD_MAX_SETTLE_MS) return false;
     uint64_t now = clock_ns();
     *settle = (struct settle_wait){
         .active = true,
+        .learns = fields.flags & GD_SETTLE_LEARN,
         .request = request,
         .began_ns = now,
         .last_drawn_ns = now,
@@ -84,8 +86,15 @@ static bool is_ignored(const struct settle_wait *settle, struct box drawn) {
 }
 
 void settle_note(struct settle_wait *settle, const struct box *drawn, int count, uint64_t at) {
-    for (int i = 0; i < count && settle->active; i++)
+    for (int i = 0; i < count && settle->active && !settle->learns; i++)
         if (!is_ignored(settle, drawn[i])) settle->last_drawn_ns = at;
+}
+
+void reader_note_change(struct reader *reader, const struct blink_change *change) {
+    struct settle_wait *settle = &reader->settle;
+    if (!settle->active || !settle->learns || is_ignored(settle, change->box)) return;
+    uint64_t counts = blinks_take(&reader->blinks, change);
+    if (counts > settle->last_drawn_ns) settle->last_drawn_ns = counts;
 }
 
 void settle_note_reaction(struct settle_wait *settle, bool pending, uint64_t now) {
@@ -93,8 +102,36 @@ void settle_note_reaction(struct settle_wait *settle, bool pending, uint64_t now
     settle->awaits = pending;
 }
 
-bool settle_is_over(const struct settle_wait *settle, uint64_t now, bool *settled, uint64_t *due) {
-    uint64_t quiet_at = settle->last_drawn_ns + settle->quiet_ns;
+static bool blinked(const struct settle_wait *settle, const struct blink_place *place) {
+    return place->kind != BLINK_UNKNOWN && blink_place_changed_ns(place) >= settle->began_ns;
+}
+
+/* What may yet turn out to blink counts until then. */
+static uint64_t last_change(const struct reader *reader) {
+    uint64_t last = reader->settle.last_drawn_ns;
+    for (int i = 0; i < reader->blinks.count && reader->settle.learns; i++) {
+        const struct blink_place *place = &reader->blinks.places[i];
+        uint64_t changed = blink_place_changed_ns(place);
+        if (place->kind == BLINK_UNKNOWN && changed > last) last = changed;
+    }
+    return last;
+}
+
+int reader_ignored(const struct reader *reader, struct gd_BOX boxes[BLINK_PLACES]) {
+    int count = 0;
+    for (int i = 0; i < reader->blinks.count && reader->settle.learns; i++) {
+        const struct blink_place *place = &reader->blinks.places[i];
+        struct box box = place->box;
+        if (blinked(&reader->settle, place))
+            boxes[count++] = (struct gd_BOX){(uint16_t)box.x, (uint16_t)box.y, (uint16_t)box.width,
+                                             (uint16_t)box.height};
+    }
+    return count;
+}
+
+bool reader_has_settled(const struct reader *reader, uint64_t now, bool *settled, uint64_t *due) {
+    const struct settle_wait *settle = &reader->settle;
+    uint64_t quiet_at = last_change(reader) + settle->quiet_ns;
     *settled = !settle->awaits && now >= quiet_at;
     *due = !settle->awaits && quiet_at < settle->until_ns ? quiet_at : settle->until_ns;
     return *settled || now >= settle->until_ns;

@@ -2,12 +2,13 @@
 #ifndef GD_READER_H
 #define GD_READER_H
 
-#include "box.h"
+#include "blinks.h"
 #include "connection.h"
 
 struct settle_wait {
     bool active;
     bool awaits; /* the application has not taken the last input yet */
+    bool learns; /* drawing does not count where blinks have been learnt */
     uint64_t request, began_ns, quiet_ns, until_ns;
     uint64_t last_drawn_ns;
     int ignored_count;
@@ -23,6 +24,7 @@ struct reader {
     struct gd_FRAME_REQUEST wanted;
     uint64_t wanted_request;
     struct settle_wait settle;
+    struct blinks blinks; /* of all its waits */
 };
 
 struct reader *reader_new(void);
@@ -36,9 +38,13 @@ uint32_t reader_kept(const struct reader *reader, uint32_t generation);
 /* False when the fields make no sense. */
 bool settle_begin(struct settle_wait *settle, uint64_t request, const struct message *message);
 void settle_note(struct settle_wait *settle, const struct box *drawn, int count, uint64_t at);
+/* For a wait that learns: what has been drawn, or what of it differs from before. */
+void reader_note_change(struct reader *reader, const struct blink_change *change);
 /* Quiet counts from when the last input has been taken. */
 void settle_note_reaction(struct settle_wait *settle, bool pending, uint64_t now);
-/* Whether it is over; else *due is when to look again. */
-bool settle_is_over(const struct settle_wait *settle, uint64_t now, bool *settled, uint64_t *due);
+/* Whether its wait is over; else *due is when to look again. */
+bool reader_has_settled(const struct reader *reader, uint64_t now, bool *settled, uint64_t *due);
+/* The learnt boxes in which something blinked during the wait. Returns how many there are. */
+int reader_ignored(const struct reader *reader, struct gd_BOX boxes[BLINK_PLACES]);
 
 #endif

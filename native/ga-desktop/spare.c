@@ -28,6 +28,15 @@ static uint8_t usual_code(uint32_t keysym) {
     }
 }
 
+static bool is_lent(const struct spare_key *key) {
+    return key->keysyms[0] != NO_KEYSYM;
+}
+
+static bool still_lent(const struct spare_key *key, const struct keymap *keymap) {
+    struct key lent = key_with_symbols(key->keysyms);
+    return key_equals(&lent, &keymap->keys[key->keycode]);
+}
+
 /* Empty, or with nothing but symbols that nobody misses. */
 static bool is_unused(const struct keymap *keymap, int code) {
     const struct key *key = &keymap->keys[code];
@@ -50,7 +59,7 @@ void spare_leave_out_grabbed(struct spare_keys *spare, struct x_display *display
     }
     for (int i = 0; i < spare->count; i++) {
         xcb_generic_error_t *error = xcb_request_check(c, tried[i]);
-        bool lent = spare->keys[i].keysym != NO_KEYSYM;
+        bool lent = is_lent(&spare->keys[i]);
         spare->is_spare[spare->keys[i].keycode] = !error || lent;
         if (!error || lent) spare->keys[kept++] = spare->keys[i];
         free(error);
@@ -78,9 +87,8 @@ void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct 
     for (int code = keymap->lowest; code <= keymap->highest && spare->count < SPARE_MAX; code++) {
         const struct spare_key *old = NULL;
         for (int i = 0; i < before.count; i++)
-            if (before.keys[i].keycode == code && before.keys[i].keysym != NO_KEYSYM) old = &before.keys[i];
-        struct key lent = key_with_symbol(old ? old->keysym : NO_KEYSYM);
-        if (old && key_equals(&lent, &keymap->keys[code]))
+            if (before.keys[i].keycode == code && is_lent(&before.keys[i])) old = &before.keys[i];
+        if (old && still_lent(old, keymap))
             spare->keys[spare->count++] = *old;
         else if (is_unused(keymap, code) && !is_never(code) && code > keymap->lowest)
             spare->keys[spare->count++] = (struct spare_key){.keycode = (uint8_t)code, .original = keymap->keys[code]};
@@ -89,10 +97,26 @@ void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct 
     qsort(spare->keys, (size_t)spare->count, sizeof *spare->keys, by_emptiness);
 }
 
-struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym) {
-    for (int i = 0; i < spare->count; i++)
-        if (spare->keys[i].keysym == keysym) return &spare->keys[i];
+struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym, bool *shift) {
+    for (int i = 0; i < spare->count; i++) {
+        const uint32_t *keysyms = spare->keys[i].keysyms;
+        bool plain = keysyms[0] == keysym, shifted = keysyms[1] == keysym;
+        if (shift ? !plain && !shifted : !plain || !shifted) continue;
+        if (shift) *shift = !plain;
+        return &spare->keys[i];
+    }
     return NULL;
+}
+
+static bool may_share(uint32_t keysym) {
+    uint32_t character = keysym_character(keysym);
+    return character > ' ' && character != 0x7f;
+}
+
+int spare_keys_for(const uint32_t *keysyms, int count, bool share) {
+    int sharing = 0;
+    for (int i = 0; share && i < count; i++) sharing += may_share(keysyms[i]);
+    return count - sharing + (sharing + 1) / 2;
 }
 
 static bool is_ready(const struct spare_key *key, uint64_t past) {
@@ -156,29 +180,50 @@ static void write_map(struct spare_keys *spare, struct keymap *keymap, struct x_
     }
 }
 
+/* One change of the map in the making. */
+struct lending {
+    struct spare_keys *spare;
+    struct keymap *keymap;
+    uint64_t past;
+    bool taken[SPARE_MAX];
+    int first, last;
+};
+
+static void lend_key(struct lending *lending, uint32_t plain, uint32_t with_shift) {
+    struct spare_key *key = pick(lending->spare, plain, lending->past, lending->taken);
+    if (!key) return;
+    lending->taken[key - lending->spare->keys] = true;
+    key->keysyms[0] = plain;
+    key->keysyms[1] = with_shift;
+    key->epoch = RESERVED;
+    lending->keymap->keys[key->keycode] = key_with_symbols(key->keysyms);
+    widen(key->keycode, &lending->first, &lending->last);
+}
+
 void spare_lend(struct spare_keys *spare, struct keymap *keymap, struct x_display *display, const uint32_t *keysyms,
-                int count, uint64_t past) {
-    bool taken[SPARE_MAX] = {false};
-    int first = KEYCODES, last = 0;
-    for (int i = 0; i < count; i++) {
-        struct spare_key *key = pick(spare, keysyms[i], past, taken);
-        if (!key) break;
-        taken[key - spare->keys] = true;
-        key->keysym = keysyms[i];
-        key->epoch = RESERVED;
-        keymap->keys[key->keycode] = key_with_symbol(keysyms[i]);
-        widen(key->keycode, &first, &last);
-    }
-    write_map(spare, keymap, display, first, last);
+                int count, bool share, uint64_t past) {
+    struct lending lending = {.spare = spare, .keymap = keymap, .past = past, .first = KEYCODES};
+    uint32_t sharing[SPARE_MAX * 2];
+    int sharing_count = 0;
+    for (int i = 0; i < count; i++)
+        if (share && may_share(keysyms[i]) && sharing_count < SPARE_MAX * 2)
+            sharing[sharing_count++] = keysyms[i];
+        else
+            lend_key(&lending, keysyms[i], keysyms[i]);
+    /* Half the list apart: where each symbol is typed once, Shift changes once. */
+    int half = (sharing_count + 1) / 2;
+    for (int i = 0; i < half; i++)
+        lend_key(&lending, sharing[i], i + half < sharing_count ? sharing[i + half] : sharing[i]);
+    write_map(spare, keymap, display, lending.first, lending.last);
 }
 
 void spare_give_back(struct spare_keys *spare, struct keymap *keymap, struct x_display *display) {
     int first = KEYCODES, last = 0;
     for (int i = 0; i < spare->count; i++) {
         struct spare_key *key = &spare->keys[i];
-        if (key->keysym == NO_KEYSYM || key->held) continue;
+        if (!is_lent(key) || key->held) continue;
         keymap->keys[key->keycode] = key->original;
-        key->keysym = NO_KEYSYM;
+        key->keysyms[0] = key->keysyms[1] = NO_KEYSYM;
         widen(key->keycode, &first, &last);
     }
     write_map(spare, keymap, display, first, last);
@@ -186,7 +231,7 @@ void spare_give_back(struct spare_keys *spare, struct keymap *keymap, struct x_d
 
 bool spare_any_lent(const struct spare_keys *spare) {
     for (int i = 0; i < spare->count; i++)
-        if (spare->keys[i].keysym != NO_KEYSYM) return true;
+        if (is_lent(&spare->keys[i])) return true;
     return false;
 }
 
@@ -195,8 +240,7 @@ bool spare_recover(struct spare_keys *spare, struct keymap *keymap, struct x_dis
     spare_record_read(spare, display);
     for (int i = 0; i < spare->count; i++) {
         struct spare_key *key = &spare->keys[i];
-        struct key lent = key_with_symbol(key->keysym);
-        if (!key_equals(&lent, &keymap->keys[key->keycode])) continue; /* changed by somebody since */
+        if (!still_lent(key, keymap)) continue; /* changed by somebody since */
         keymap->keys[key->keycode] = key->original;
         widen(key->keycode, &first, &last);
     }

@@ -1,5 +1,8 @@
 /* Key codes that the layout does without, and the symbols we lend them.
  *
+ * A key has room for two symbols, one of them with Shift. What is no character, or may mean something else with Shift
+ * (Return, Tab, space), has a key of its own, as has what is pressed in a chord.
+ *
  * What a key was before is kept here and, for the case that we are killed, in a property of the root window, so that
  * the next ga-desktop gives it back.
  */
@@ -13,9 +16,9 @@
 
 struct spare_key {
     uint8_t keycode;
-    bool held;        /* pressed across actions: it keeps its symbol */
-    uint32_t keysym;  /* lent; NO_KEYSYM: as the map had it */
-    uint64_t epoch;   /* of the drain mark behind its last use; RESERVED: used since the last mark */
+    bool held;           /* pressed across actions: it keeps its symbol */
+    uint32_t keysyms[2]; /* lent, without and with Shift; NO_KEYSYM: as the map had it */
+    uint64_t epoch;      /* of the drain mark behind its last use; RESERVED: used since the last mark */
     struct key original;
 };
 
@@ -36,7 +39,11 @@ void spare_choose(struct spare_keys *spare, const struct keymap *keymap, struct 
 /* Leaves out keys that somebody has grabbed since they were chosen. */
 void spare_leave_out_grabbed(struct spare_keys *spare, struct x_display *display);
 
-struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym);
+/* The key that was lent a symbol, and whether it takes Shift to get it. Without `shift` (NULL) the key must have this
+ * symbol only, so that it can be pressed with any modifiers. */
+struct spare_key *spare_find(struct spare_keys *spare, uint32_t keysym, bool *shift);
+/* How many keys these symbols take, alone or, where they may, two to a key. */
+int spare_keys_for(const uint32_t *keysyms, int count, bool share);
 /* How many keys can take another meaning when marks up to `past` are past. */
 int spare_ready(const struct spare_keys *spare, uint64_t past);
 /* The mark behind all uses since the last one. */
@@ -46,7 +53,7 @@ bool spare_any_reserved(const struct spare_keys *spare);
 int spare_lendable(const struct spare_keys *spare);
 /* Lends and reserves the keys unused for longest, in one change of the map. The server is grabbed by the caller. */
 void spare_lend(struct spare_keys *spare, struct keymap *keymap, struct x_display *display, const uint32_t *keysyms,
-                int count, uint64_t past);
+                int count, bool share, uint64_t past);
 /* Gives everything back, but what somebody else has changed since. The server is grabbed by the caller. */
 void spare_give_back(struct spare_keys *spare, struct keymap *keymap, struct x_display *display);
 bool spare_any_lent(const struct spare_keys *spare);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define PROPERTY_NAME "_GYM_ANYTHING_LENT_KEYS"
-#define WORDS_OF_KEY 4 /* code, lent symbol, types, the rest; then the symbols */
+#define WORDS_OF_KEY 5 /* code, lent symbols, types, the rest; then the symbols */
 #define WORDS_MAX (SPARE_MAX * (WORDS_OF_KEY + KEY_SYMBOLS_MAX))
 
 bool spare_record_open(xcb_atom_t *property, struct x_display *display) {
@@ -21,9 +21,10 @@ void spare_record_write(const struct spare_keys *spare, struct x_display *displa
     uint32_t count = 0;
     for (int i = 0; i < spare->count; i++) {
         const struct spare_key *key = &spare->keys[i];
-        if (key->keysym == NO_KEYSYM) continue;
+        if (key->keysyms[0] == NO_KEYSYM) continue;
         words[count++] = key->keycode;
-        words[count++] = key->keysym;
+        words[count++] = key->keysyms[0];
+        words[count++] = key->keysyms[1];
         memcpy(&words[count++], key->original.types, 4);
         words[count++] = (uint32_t)key->original.group_info | (uint32_t)key->original.width << 8 |
                          (uint32_t)key->original.symbol_count << 16;
@@ -40,12 +41,12 @@ void spare_record_write(const struct spare_keys *spare, struct x_display *displa
 /* One key from the words; how many it took, 0 when they make no sense. */
 static uint32_t read_key(const uint32_t *words, uint32_t left, struct spare_key *key) {
     if (left < WORDS_OF_KEY || words[0] >= KEYCODES) return 0;
-    uint32_t symbols = words[3] >> 16;
+    uint32_t symbols = words[4] >> 16;
     if (symbols > KEY_SYMBOLS_MAX || left < WORDS_OF_KEY + symbols) return 0;
-    *key = (struct spare_key){.keycode = (uint8_t)words[0], .keysym = words[1]};
-    memcpy(key->original.types, &words[2], 4);
-    key->original.group_info = (uint8_t)words[3];
-    key->original.width = (uint8_t)(words[3] >> 8);
+    *key = (struct spare_key){.keycode = (uint8_t)words[0], .keysyms = {words[1], words[2]}};
+    memcpy(key->original.types, &words[3], 4);
+    key->original.group_info = (uint8_t)words[4];
+    key->original.width = (uint8_t)(words[4] >> 8);
     key->original.symbol_count = (uint16_t)symbols;
     key->original.complete = true;
     memcpy(key->original.symbols, words + WORDS_OF_KEY, symbols * 4);

@@ -63,6 +63,11 @@ bool x_display_open(struct x_display *display, const char *name, double wait_s, 
         if (!error) break;
         xcb_disconnect(display->connection);
         display->connection = NULL;
+        if (error == XCB_CONN_CLOSED_INVALID_SCREEN) {
+            display->answered = true;
+            snprintf(reason, (size_t)reason_size, "the X server has no such screen as %s names", full_name);
+            return false;
+        }
         if (error != XCB_CONN_ERROR || clock_ns() >= until) {
             snprintf(reason, (size_t)reason_size, "no X server answers at %s%s", full_name,
                      error == XCB_CONN_CLOSED_PARSE_ERR ? " (not a display name)" : "");
@@ -70,11 +75,9 @@ bool x_display_open(struct x_display *display, const char *name, double wait_s, 
         }
         clock_wait_ns(RETRY_NS);
     }
+    display->answered = true;
+    display->has_other_screens = xcb_setup_roots_length(xcb_get_setup(display->connection)) > 1;
     display->screen = screen_at(display->connection, screen_number);
-    if (!display->screen) {
-        snprintf(reason, (size_t)reason_size, "the X server has no screen %d", screen_number);
-        return false;
-    }
     display->root = display->screen->root;
     read_format(display);
     return true;
@@ -91,6 +94,18 @@ static bool present(struct x_display *display, xcb_extension_t *extension, uint8
     return reply && reply->present;
 }
 
+/* The root window's size is the screen's, RandR or not. */
+static void watch_size(struct x_display *display) {
+    display->root_events = XCB_EVENT_MASK_STRUCTURE_NOTIFY;
+    xcb_change_window_attributes(display->connection, display->root, XCB_CW_EVENT_MASK, &display->root_events);
+}
+
+void x_display_take_configure(struct x_display *display, const xcb_configure_notify_event_t *event) {
+    if (event->window != display->root) return;
+    display->width = event->width;
+    display->height = event->height;
+}
+
 bool x_display_prepare_capture(struct x_display *display, const char **missing) {
     xcb_connection_t *c = display->connection;
     *missing = NULL;
@@ -101,8 +116,7 @@ bool x_display_prepare_capture(struct x_display *display, const char **missing) 
     /* Each extension wants to hear our version before anything else. */
     free(xcb_damage_query_version_reply(c, xcb_damage_query_version(c, 1, 1), NULL));
     free(xcb_xfixes_query_version_reply(c, xcb_xfixes_query_version(c, 5, 0), NULL));
-    display->root_events = XCB_EVENT_MASK_STRUCTURE_NOTIFY; /* the root window's size is the screen's, RandR or not */
-    xcb_change_window_attributes(c, display->root, XCB_CW_EVENT_MASK, &display->root_events);
+    watch_size(display);
     if (present(display, &xcb_shm_id, NULL)) {
         xcb_shm_query_version_reply_t *version = xcb_shm_query_version_reply(c, xcb_shm_query_version(c), NULL);
         display->has_shm = version && (version->major_version > 1 || version->minor_version >= 2);
@@ -117,6 +131,8 @@ bool x_display_prepare_input(struct x_display *display, const char **missing) {
     if (!present(display, &xcb_test_id, NULL)) *missing = "XTEST";
     if (!present(display, &xcb_xkb_id, &display->xkb_event)) *missing = "XKEYBOARD";
     if (*missing) return false;
+    watch_size(display);
+    x_display_size(display, &display->width, &display->height);
     free(xcb_test_get_version_reply(c, xcb_test_get_version(c, 2, 2), NULL));
     free(xcb_xkb_use_extension_reply(c, xcb_xkb_use_extension(c, 1, 0), NULL));
     return true;
@@ -130,6 +146,14 @@ bool x_display_size(struct x_display *display, int *width, int *height) {
     *height = geometry->height;
     free(geometry);
     return true;
+}
+
+bool x_display_has_pointer(struct x_display *display) {
+    xcb_connection_t *c = display->connection;
+    xcb_query_pointer_reply_t *pointer = xcb_query_pointer_reply(c, xcb_query_pointer(c, display->root), NULL);
+    bool here = pointer && pointer->same_screen;
+    free(pointer);
+    return here;
 }
 
 bool x_display_lost(const struct x_display *display) {

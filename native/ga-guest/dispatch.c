@@ -7,6 +7,7 @@
 
 #include "connection.h"
 #include "file_work.h"
+#include "identity.h"
 #include "job.h"
 #include "server.h"
 
@@ -125,12 +126,28 @@ static bool take_ping(struct call *call) {
     return call->payload.size == 0;
 }
 
+static bool set_clock(struct call *call, uint64_t realtime_ns) {
+    struct timespec time = {(time_t)(realtime_ns / 1000000000), (long)(realtime_ns % 1000000000)};
+    if (!clock_settime(CLOCK_REALTIME, &time)) return true;
+    failed(call, GA_ERROR_CLOCK, errno, "cannot set the clock");
+    return false;
+}
+
 static bool take_set_clock(struct call *call) {
     struct ga_SET_CLOCK message;
     if (!ga_decode_SET_CLOCK(call->payload, &message)) return false;
-    struct timespec time = {(time_t)(message.realtime_ns / 1000000000), (long)(message.realtime_ns % 1000000000)};
-    if (clock_settime(CLOCK_REALTIME, &time))
-        failed(call, GA_ERROR_CLOCK, errno, "cannot set the clock");
+    if (set_clock(call, message.realtime_ns)) done(call, 0);
+    return true;
+}
+
+static bool take_awaken(struct call *call) {
+    struct ga_AWAKEN message;
+    if (!ga_decode_AWAKEN(call->payload, &message)) return false;
+    if (!set_clock(call, message.realtime_ns)) return true;
+    int error = identity_set_machine_id("/etc/machine-id", message.machine_id);
+    if (!error && message.interface.size) error = identity_set_address(message.interface, message.address);
+    if (error)
+        failed(call, GA_ERROR_IDENTITY, error, "cannot take an identity of its own");
     else
         done(call, 0);
     return true;
@@ -203,6 +220,7 @@ static const struct route routes[] = {
     [GA_MESSAGE_KILL] = {OPENS_CHANNEL, false, take_kill},
     [GA_MESSAGE_PING] = {AT_ONCE, false, take_ping},
     [GA_MESSAGE_SET_CLOCK] = {AT_ONCE, false, take_set_clock},
+    [GA_MESSAGE_AWAKEN] = {AT_ONCE, false, take_awaken},
     [GA_MESSAGE_POLL] = {AT_ONCE, false, take_poll},
     [GA_MESSAGE_SHUTDOWN] = {AT_ONCE, false, take_shutdown},
 };

@@ -20,14 +20,22 @@
 struct process {
     pid_t pid;
     pid_t parent;
+    /* Clock ticks from boot to its start: with the number it names a process for good. */
+    unsigned long long started;
     char state;
     bool inside;
 };
 
-struct table {
+struct list {
     struct process *items;
     size_t count;
     size_t capacity;
+};
+
+/* Who is there, and who was signalled: a child whose parent dies first is somebody else's, and has yet to die. */
+struct table {
+    struct list there;
+    struct list signalled;
 };
 
 static bool read_stat(const char *pid_text, struct process *process) {
@@ -41,9 +49,22 @@ static bool read_stat(const char *pid_text, struct process *process) {
     text[size] = 0;
     char *after_name = strrchr(text, ')'), state;
     int parent;
-    if (!after_name || sscanf(after_name + 1, " %c %d", &state, &parent) != 2) return false;
-    *process = (struct process){.pid = (pid_t)atoi(pid_text), .parent = parent, .state = state};
+    unsigned long long started;
+    const char *form = " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu";
+    if (!after_name || sscanf(after_name + 1, form, &state, &parent, &started) != 3) return false;
+    *process = (struct process){.pid = (pid_t)atoi(pid_text), .parent = parent, .started = started, .state = state};
     return true;
+}
+
+static void append(struct list *list, struct process process) {
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 256;
+        struct process *grown = allocate(list->capacity * sizeof *grown);
+        if (list->count) memcpy(grown, list->items, list->count * sizeof *grown);
+        free(list->items);
+        list->items = grown;
+    }
+    list->items[list->count++] = process;
 }
 
 static int compare_pids(const void *a, const void *b) {
@@ -51,41 +72,50 @@ static int compare_pids(const void *a, const void *b) {
     return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-static void table_read(struct table *table) {
+static void sort(struct list *list) {
+    if (list->count) qsort(list->items, list->count, sizeof *list->items, compare_pids);
+}
+
+static struct process *find(const struct list *list, pid_t pid) {
+    struct process key = {.pid = pid};
+    return list->count ? bsearch(&key, list->items, list->count, sizeof key, compare_pids) : NULL;
+}
+
+static void read_all(struct list *list) {
     DIR *folder = opendir("/proc");
     struct dirent *entry;
-    table->count = 0;
+    list->count = 0;
     while (folder && (entry = readdir(folder))) {
         struct process process;
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !read_stat(entry->d_name, &process)) continue;
-        if (table->count == table->capacity) {
-            table->capacity = table->capacity ? 2 * table->capacity : 256;
-            struct process *grown = allocate(table->capacity * sizeof *grown);
-            if (table->count) memcpy(grown, table->items, table->count * sizeof *grown);
-            free(table->items);
-            table->items = grown;
-        }
-        table->items[table->count++] = process;
+        append(list, process);
     }
     if (folder) closedir(folder);
-    if (table->count) qsort(table->items, table->count, sizeof *table->items, compare_pids);
+    sort(list);
 }
 
-static bool is_inside(const struct table *table, pid_t pid) {
-    struct process key = {.pid = pid};
-    const struct process *found = bsearch(&key, table->items, table->count, sizeof key, compare_pids);
+static bool is_inside(const struct list *there, pid_t pid) {
+    const struct process *found = find(there, pid);
     return found && found->inside;
 }
 
-/* Marks what descends from `root`: passes until nothing new is found. */
-static void mark_descendants(struct table *table, pid_t root) {
+static bool was_signalled(const struct list *signalled, const struct process *process) {
+    const struct process *found = find(signalled, process->pid);
+    return found && found->started == process->started;
+}
+
+/* Marks what was signalled before, and what descends from that or from `root`: passes until nothing new is found. */
+static void mark(struct table *table, pid_t root) {
+    struct list *there = &table->there;
+    for (size_t i = 0; i < there->count; i++)
+        there->items[i].inside = was_signalled(&table->signalled, &there->items[i]);
     bool changed = true;
     while (changed) {
         changed = false;
-        for (size_t i = 0; i < table->count; i++) {
-            struct process *process = &table->items[i];
+        for (size_t i = 0; i < there->count; i++) {
+            struct process *process = &there->items[i];
             if (process->inside || process->pid == root) continue;
-            if (process->parent != root && !is_inside(table, process->parent)) continue;
+            if (process->parent != root && !is_inside(there, process->parent)) continue;
             process->inside = changed = true;
         }
     }
@@ -103,19 +133,27 @@ static bool is_still(const struct process *process) {
 /* Reads the table anew and signals what belongs to the tree; returns how many of them live, *running how many of those are
  * not stopped. */
 static size_t signal_tree(struct table *table, pid_t root, bool with_root, int number, size_t *running) {
+    struct list *there = &table->there;
     size_t alive = 0;
     *running = 0;
-    table_read(table);
-    mark_descendants(table, root);
-    for (size_t i = 0; i < table->count; i++) {
-        struct process *process = &table->items[i];
+    read_all(there);
+    mark(table, root);
+    table->signalled.count = 0; /* who still matters is marked, and noted again */
+    for (size_t i = 0; i < there->count; i++) {
+        struct process *process = &there->items[i];
         bool chosen = process->inside || (with_root && process->pid == root);
         if (!chosen || !is_alive(process) || process->pid == getpid()) continue;
         alive++;
         *running += !is_still(process);
         kill(process->pid, number);
+        append(&table->signalled, *process); /* in the order of the table, which is sorted */
     }
     return alive;
+}
+
+static void table_free(struct table *table) {
+    free(table->there.items);
+    free(table->signalled.items);
 }
 
 static long now_ms(void) {
@@ -133,7 +171,7 @@ void process_tree_signal(pid_t root, int number) {
     struct table table = {0};
     size_t running;
     signal_tree(&table, root, true, number, &running);
-    free(table.items);
+    table_free(&table);
 }
 
 /* What is stopped starts nothing: without this a child that is started while its parent is being killed would get away to
@@ -163,6 +201,6 @@ bool process_tree_kill(pid_t root, bool with_root, int limit_ms, void (*reaped)(
         gone = signal_tree(&table, root, with_root, SIGKILL, &running) == 0;
     }
     reap_children(reaped);
-    free(table.items);
+    table_free(&table);
     return gone;
 }

@@ -29,6 +29,7 @@ The tree::
     │                            GuestCommandFailed · GuestFileNotFound · CheckpointMissing · CheckpointStale
     │                            CheckpointLocked · CheckpointUnsupported
     ├─ AgentError (AgentTimedOut)  VerifierError (VlmNotConfigured)  BenchmarkError
+    ├─ ModelError                ModelUnavailable · ModelBudgetSpent
     ├─ PoolError                 AdmissionRefused · NoReplica · ReplicaFailed
     └─ RemoteError               Unauthorized · Unreachable · VersionSkew · SessionLost · BadWire · UnknownRemoteError
 """
@@ -376,6 +377,27 @@ class BenchmarkError(GymAnythingError):
 
     code = "benchmark-error"
     blame: Blame = "content"
+
+
+class ModelError(GymAnythingError):
+    """A vision model that an agent or a judge asked refused the call or answered what makes no sense."""
+
+    code = "model-error"
+    blame: Blame = "host"
+
+
+class ModelUnavailable(ModelError):
+    """A vision model was not reached, was too busy or took too long; it may be there later."""
+
+    code = "model-unavailable"
+    retryable = True
+
+
+class ModelBudgetSpent(ModelError):
+    """The calls, tokens or money that were allowed for a vision model are spent."""
+
+    code = "model-budget-spent"
+    blame: Blame = "caller"
 
 
 # --- scale -------------------------------------------------------------------------------------------------------

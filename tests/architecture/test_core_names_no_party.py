@@ -14,7 +14,9 @@ RUNNERS = {
     "docker", "qemu", "qemu_native", "avd", "avd_native", "avf", "apptainer", "modal", "modal_native",
     "use_computer", "sandweave", "local",
 }  # fmt: skip
-AGENTS = {"noop", "random", "oracle"}
+AGENTS = {
+    "noop", "random", "oracle", "replay", "human", "vision", "qwen_vl", "ui_tars", "anthropic_computer", "openai_computer",
+}  # fmt: skip
 BENCHMARKS = (
     {p.name for p in (ROOT / "benchmarks").iterdir() if p.is_dir()} if (ROOT / "benchmarks").is_dir() else set()
 )

@@ -73,6 +73,7 @@ def test_the_call_that_existing_code_makes_has_its_arguments() -> None:
         "capture_observation": True,
         "settle_after_actions": True,
         "trajectory_metadata": None,
+        "settle_ignore": (),
     }
     reset = inspect.signature(gym_anything.GymAnythingEnv.reset).parameters
     assert {name: reset[name].default for name in list(reset)[1:]} == {

@@ -19,6 +19,13 @@ def test_a_generated_page_is_current(page: str) -> None:
     assert written == reference.NOTICE + reference.PAGES[page](), f"run `make docs`: {page} is out of date"
 
 
+def test_the_chart_is_drawn_once_there_is_a_record_of_it() -> None:
+    chart = f"figures/{reference.CHART}"
+    measured = (reference.RECORDS / "bench_desktop.json").is_file()
+    assert (reference.REFERENCE / chart).is_file() == (chart in reference.PAGES) == measured
+    assert (chart in (reference.REFERENCE / "performance.md").read_text(encoding="utf-8")) == measured
+
+
 FIGURE = re.compile(r"(?<![\w.`])\d[\d.,]*\s?(ms|s|MiB|GiB|min|µs)(?![\w`])")
 
 

@@ -64,6 +64,7 @@ def test_names_say_what_a_thing_is(module: Module) -> None:
 
 def test_only_public_packages_have_code_in_their_front_door() -> None:
     public = {"__init__.py", "specs/__init__.py", "remote/__init__.py", "testing/__init__.py"}
+    public.add("integrations/gymnasium/__init__.py")  # importing it registers environments, as Gymnasium has it
     with_code = {m.name for m in modules() if m.path.name == "__init__.py" and len(m.tree.body) > 1}
     assert with_code <= public, with_code - public
 

@@ -1,20 +1,23 @@
-"""The desktop service by itself: frames, input and typing at 1920x1080, on Xvfb and on Xvnc."""
+"""The desktop service by itself: frames, input and typing at 1920x1080, on Xvfb and on Xvnc; beside the bare mechanism."""
 
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Click, Scroll, TypeText
-from gym_anything.measure.desktop_series import timed_ms
+from gym_anything.measure.turns import timed_ms
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.native.locate import native_program
+from tests.bench.bare_desktop import BareDesktop
 from tests.integration.desktop.screen import XVFB, XVNC, Probe, Screen, soon
 from tests.integration.desktop.test_typing import SCRIPTS, Terminal, cjk
 
@@ -22,20 +25,25 @@ SIZE = (1920, 1080)
 Series = dict[str, list[float]]
 
 
-def frames(client: DesktopClient, probe: Probe) -> Series:
-    """Frames by barrier: unchanged, after changes; and without."""
+def frames(client: DesktopClient, probe: Probe, bare: BareDesktop) -> Series:
+    """Frames by barrier: unchanged, after changes; and without. By turns with the bare mechanism where it says so."""
     changes = {
-        "barrier_unchanged_ms": lambda n: "sync",
-        "barrier_full_change_ms": lambda n: f"fill {n % 251 + 1:06x} 0 0 1920 1080",
-        "barrier_400x300_change_ms": lambda n: f"fill {n % 251 + 1:06x} {n} {n} 400 300",
-        "barrier_changes_by_turns_ms": lambda n: f"fill {n:06x} 0 0 " + ("1920 1080" if n % 2 else "400 300"),
+        "barrier_unchanged_ms": (lambda n: "sync", lambda n: bare.ask("u")),
+        "barrier_full_change_ms": (lambda n: f"fill {n % 251 + 1:06x} 0 0 1920 1080", lambda n: bare.ask("f")),
+        "barrier_400x300_change_ms": (
+            lambda n: f"fill {n % 251 + 1:06x} {n} {n} 400 300",
+            lambda n: bare.ask("p", n, n),
+        ),
+        "barrier_changes_by_turns_ms": (lambda n: f"fill {n:06x} 0 0 " + ("1920 1080" if n % 2 else "400 300"), None),
     }
     series: Series = {}
-    for name, change in changes.items():
-        times = series[name] = []
-        for n in range(300):
+    for name, (change, barely) in changes.items():
+        for n in range(1000 if name == "barrier_unchanged_ms" else 300):
             probe.tell(change(n))
-            times.append(timed_ms(client.frame))
+            series.setdefault(name, []).append(timed_ms(client.frame))
+            if barely:
+                probe.tell(change(n + 1))
+                series.setdefault(f"{name}_bare", []).append(timed_ms(partial(barely, n)))
     series["newest_ms"] = [timed_ms(client.newest) for _ in range(300)]
     series["pil_image_ms"] = [timed_ms(lambda: _image(client)) for _ in range(60)]
     return series
@@ -47,27 +55,41 @@ def _image(client: DesktopClient) -> object:
     return Image.fromarray(client.frame().array.copy(), mode="RGB")
 
 
-def hands(client: DesktopClient, probe: Probe, screen: Screen) -> Series:
-    """Input acknowledged, and seen as pixels."""
-    series: Series = {"click_ack_ms": [], "scroll_ack_ms": [], "click_to_pixel_ms": [], "xdotool_click_ms": []}
+def hands(client: DesktopClient, probe: Probe, screen: Screen, bare: BareDesktop) -> Series:
+    """Input acknowledged, and seen as pixels; by turns with the bare mechanism."""
+    series: Series = {}
+
+    def timed(name: str, act: Callable[[], object]) -> None:
+        series.setdefault(name, []).append(timed_ms(act))
+
     for n in range(1000):
-        click = Click("left", 100 + n % 900, 100 + n % 700)
-        series["click_ack_ms"].append(timed_ms(lambda click=click: client.send([click])))
+        x, y = 100 + n % 900, 100 + n % 700
+        timed("click_ack_ms", partial(client.send, [Click("left", x, y)]))
+        timed("click_ack_ms_bare", partial(bare.ask, "c", x + 1, y))
     for _ in range(200):
-        series["scroll_ack_ms"].append(timed_ms(lambda: client.send([Scroll(0, 3)])))
-    for n in range(100):
+        timed("scroll_ack_ms", partial(client.send, [Scroll(0, 3)]))
+    for n in range(200):
         red = n % 250 + 1
         probe.tell(f"react {red:02x}0000")
-        series["click_to_pixel_ms"].append(timed_ms(lambda red=red: _click_until(client, red)))
+        if n % 2:
+            timed("click_to_pixel_ms", partial(_click_until, client, red))
+        else:
+            timed("click_to_pixel_ms_bare", partial(_click_barely_until, bare, red))
     for n in range(15):
         argv = ["xdotool", "mousemove", str(n), "5", "click", "1"]
-        series["xdotool_click_ms"].append(timed_ms(lambda argv=argv: screen.run(*argv)))
+        timed("xdotool_click_ms", partial(screen.run, *argv))
     return series
 
 
 def _click_until(client: DesktopClient, red: int) -> None:
     client.send([Click("left", 500, 500)])
     while client.frame().array[900, 900, 0] != red:
+        pass
+
+
+def _click_barely_until(bare: BareDesktop, red: int) -> None:
+    bare.ask("c", 500, 500)
+    while bare.ask("f") != red:
         pass
 
 
@@ -90,44 +112,65 @@ def typing(client: DesktopClient, screen: Screen) -> Series:
     return series
 
 
-def processor(client: DesktopClient, screen: Screen, probe: Probe) -> Series:
+def processor(client: DesktopClient, screen: Screen, probe: Probe, bare: BareDesktop) -> Series:
     """Processor time of the service in per cent of one core: at rest, and at 60 full changes a second."""
 
-    def used() -> float:
-        fields = Path(f"/proc/{screen.service.pid}/schedstat").read_text().split()
-        others = Path(f"/proc/{screen.service.pid}/task").glob("*/schedstat")
-        return max(int(fields[0]), sum(int(path.read_text().split()[0]) for path in others)) / 1e9
+    def used(process: subprocess.Popen[bytes]) -> float:
+        threads = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+        return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
 
-    def share(seconds: float, act: Callable[[], object]) -> float:
-        before, began = used(), time.monotonic()
+    def share(seconds: float, act: Callable[[], object], process: subprocess.Popen[bytes] = screen.service) -> float:
+        before, began = used(process), time.monotonic()
         act()
         wait_until(lambda: time.monotonic() >= began + seconds, deadline=soon(60), awaited="the time")
-        return (used() - before) / (time.monotonic() - began) * 100
+        return (used(process) - before) / (time.monotonic() - began) * 100
 
-    idle = share(5, lambda: None)  # nobody has asked for seconds: memory was measured before
+    def watch_flips(look: Callable[[], object]) -> Callable[[], None]:
+        def act() -> None:
+            until = time.monotonic() + 5
+            probe.tell_only("flip 300 16667")
+            while time.monotonic() < until:
+                look()
+            probe.await_done()
 
-    def watch_flips() -> None:
+        return act
+
+    def look_every(seconds: float) -> None:
+        client.newest()
+        due = time.monotonic() + seconds
+        wait_until(lambda: time.monotonic() >= due, deadline=soon(60), awaited="the time", poll_s=seconds / 4)
+
+    def follow_barely() -> None:
+        bare.ask("w")
         probe.tell_only("flip 300 16667")
-        for _ in range(10):
-            client.newest()
-            client.settle(500, 500)
         probe.await_done()
+        bare.ask("u")
 
-    busy = share(5, watch_flips)
-    return {"cpu_idle_percent": [idle], "cpu_60_changes_percent": [busy]}
+    return {
+        "cpu_60_changes_percent_bare": [share(5, follow_barely, bare.process)],
+        "cpu_idle_percent": [share(5, lambda: None)],  # nobody has asked for seconds: memory was measured before
+        "cpu_60_changes_percent": [share(5, watch_flips(lambda: look_every(0.5)))],
+        "cpu_60_changes_and_60_looks_percent": [share(5, watch_flips(lambda: look_every(1 / 60)))],
+        "cpu_60_changes_and_settle_percent": [share(5, watch_flips(lambda: client.settle(500, 500)))],
+    }
 
 
 def memory(client: DesktopClient, screen: Screen) -> Series:
-    """Proportional memory of the service, in use and at rest."""
+    """Proportional memory of the service, in use and at rest; ``own`` is all but the frames and what grabs go through."""
 
-    def pss_mib() -> float:
-        lines = Path(f"/proc/{screen.service.pid}/smaps_rollup").read_text().splitlines()
-        return int(next(line.split()[1] for line in lines if line.startswith("Pss:"))) / 1024
+    def pss_mib(*, own: bool = False) -> float:
+        total, counts = 0, True
+        for line in Path(f"/proc/{screen.service.pid}/smaps").read_text().splitlines():
+            if not line.split()[0].endswith(":"):  # the head of a mapping
+                counts = not (own and re.search("memfd:ga-desktop-(frames|grab)", line))
+            elif line.startswith("Pss:") and counts:
+                total += int(line.split()[1])
+        return total / 1024
 
     client.frame()
-    in_use = pss_mib()
+    in_use, own = pss_mib(), pss_mib(own=True)
     wait_until(lambda: pss_mib() < 9, deadline=soon(10), awaited="rest")
-    return {"pss_in_use_mib": [in_use], "pss_at_rest_mib": [pss_mib()]}
+    return {"pss_in_use_mib": [in_use], "pss_own_mib": [own], "pss_at_rest_mib": [pss_mib()]}
 
 
 def measure(server: str, folder: Path) -> Series:
@@ -138,9 +181,9 @@ def measure(server: str, folder: Path) -> Series:
     screen = Screen(native_program("ga-desktop"), folder, server=server, size=SIZE)
     try:
         client = screen.client()
-        probe = Probe(screen, program, (0, 0, *SIZE))
-        series = {**frames(client, probe), **hands(client, probe, screen), **memory(client, screen)}
-        series |= processor(client, screen, probe)
+        probe, bare = Probe(screen, program, (0, 0, *SIZE)), BareDesktop(screen, folder)
+        series = {**frames(client, probe, bare), **hands(client, probe, screen, bare), **memory(client, screen)}
+        series |= processor(client, screen, probe, bare)
         probe.process.terminate()
         return {**series, **typing(client, screen)}
     finally:
@@ -159,6 +202,14 @@ def main() -> None:
         summary[name] = round(statistics.median(values), 3)
         if len(values) >= 100:
             summary[f"{key}_p95"] = round(statistics.quantiles(values, n=100)[94], 3)
+        if f"{key}_bare" in series:
+            summary[f"{key}_times_bare"] = round(
+                statistics.median(values) / statistics.median(series[f"{key}_bare"]), 3
+            )
+    for server in (XVFB.lower(), XVNC.lower()):
+        times = summary[f"{server}_xdotool_click_ms_p50"] / summary[f"{server}_click_ack_ms_p50"]
+        summary[f"{server}_xdotool_times_click"] = round(times, 1)
+        summary[f"{server}_xdotool_times_click_times_bare"] = summary[f"{server}_click_ack_ms_times_bare"]
     conditions = f"{SIZE[0]}x{SIZE[1]}, one client in Python, no window manager"
     print(json.dumps({"summary": summary, "series": series, "conditions": conditions}))
 

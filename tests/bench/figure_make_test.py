@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    subprocess.run(["make", "setup"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["make", "setup-test"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     begin = time.perf_counter()
     result = subprocess.run(["make", "test"], cwd=ROOT, capture_output=True, text=True, check=False)
     minutes = round((time.perf_counter() - begin) / 60, 2)

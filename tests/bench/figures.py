@@ -45,7 +45,16 @@ def machine() -> dict[str, Any]:
         "system": pretty,
         "kernel": platform.release().split("-")[0],
         "python": platform.python_version(),
+        "large_shared_pages": _chosen("/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
     }
+
+
+def _chosen(path: str) -> str:
+    """Return which of a kernel setting's words is chosen: ``always within_size advise [never]``."""
+    try:
+        return Path(path).read_text(encoding="ascii").partition("[")[2].partition("]")[0]
+    except FileNotFoundError:
+        return "never"
 
 
 def commit() -> str:

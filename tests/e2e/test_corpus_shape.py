@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gym_anything._util.digest import sha256_tree
+from gym_anything.actions.solution import read_solution
 from gym_anything.episode.factory import from_config
-from gym_anything.episode.task_proof import read_steps
 from gym_anything.runtime.checkpoints.levels import LEVELS
 from gym_anything.testing.leaks import LeakCheck
 from tests.conftest import RequireBackend
@@ -47,7 +47,7 @@ def open_env(name: str, place: Path) -> Any:
 
 def play(env: Any, name: str, solution: str | None = "oracle.json") -> tuple[str, float, float, str | None]:
     """Play one episode; returns status, score, reward, and the level it was restored from."""
-    steps = read_steps(ROOT / "environments" / name / "tasks" / TASKS[name] / solution) if solution else []
+    steps = read_solution(ROOT / "environments" / name / "tasks" / TASKS[name] / solution) if solution else []
     for actions in steps:
         assert not env.step(actions)[2]
     _, reward, _, info = env.step([], mark_done=True)
@@ -148,6 +148,7 @@ def proofs(tmp_path_factory: pytest.TempPathFactory, require_backend: RequireBac
     return prove_tasks(tmp_path_factory.mktemp("proofs"), ROOT, TASKS.items(), "--use-cache")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("task", TASKS.values())
 def test_each_task_proves_itself_on_the_command_line(task: str, proofs: dict[str, Any]) -> None:
     check_proof(proofs[task])

@@ -19,6 +19,7 @@ from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.episode.factory import from_config
+from gym_anything.errors import ActionError
 from gym_anything.runtime.runners.facts import runner_status
 from gym_anything.runtime.runners.registry import resolve_runner
 from gym_anything.verification.fork_server import ForkServer
@@ -142,7 +143,7 @@ def test_an_episode_is_set_up_played_judged_and_recorded(env_dir: Path, fast_io:
     names = {path.name for path in folder.iterdir()}
     assert {"traj.jsonl", "summary.json", "frame_00000.png", "final.png", "recording.mp4"} <= names
     with av.open(str(folder / "recording.mp4")) as video:
-        pictures = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+        pictures = [frame.reformat(format="rgb24", threads=1).to_ndarray() for frame in video.decode(video=0)]
     assert pictures[0].shape == (768, 1024, 3) and len(pictures) >= 2
     assert np.abs(pictures[0].astype(int) - pictures[-1].astype(int)).mean() > 0.05, "something was seen to happen"
 
@@ -157,6 +158,27 @@ def test_settle_pacing_waits_for_the_world_instead_of_sleeping(env_dir: Path, no
         assert (np.abs(np.asarray(observation["screen"]["image"]).astype(int) - before) > 60).any(), "it is seen"
         env.step({"keyboard": {"keys": ["ctrl", "d"]}})
         assert env.step([], mark_done=True)[3]["outcome"]["status"] == "passed"
+
+
+def test_the_resolution_may_change_within_an_episode(env_dir: Path, no_leaks: Any) -> None:
+    """What is seen, what can be clicked and what a settle leaves out follow; the recording goes on."""
+    corner = [980, 740, 44, 28]
+    with from_config(env_dir, fast_io=True, pacing="settle", settle_ignore=[corner]) as env:
+        env.reset()
+        assert env.runner.screen_size() == (1024, 768)
+        assert env.runner.exec("DISPLAY=:1 xrandr -s 800x600") == 0
+        screen = env.step({"action": "settle", "ignore": [[0, 0, 10, 10]]})[0]["screen"]
+        assert screen["resolution"] == [800, 600] and screen["array"].shape == (600, 800, 3)
+        info = env.step({"mouse": {"left_click": [799, 599]}})[3]
+        assert corner in info["settle"]["ignored"]
+        with pytest.raises(ActionError, match="800x600"):
+            env.step({"mouse": {"left_click": [800, 10]}})
+        with pytest.raises(ActionError, match="800x600"):
+            env.step([], settle_ignore=[corner])
+        folder = env.episode_dir
+    assert folder is not None
+    with av.open(str(folder / "recording.mp4")) as video:
+        assert next(video.decode(video=0)).width == 1024
 
 
 def test_restored_episodes_agree_with_fresh_ones(env_dir: Path, no_leaks: Any) -> None:

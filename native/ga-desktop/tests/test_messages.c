@@ -10,7 +10,7 @@
 #include "../opening.h"
 #include "../reader.h"
 
-#define ROUNDS 400000
+#define ROUNDS 500000
 
 static void random_bytes(uint8_t *data, size_t size) {
     for (size_t i = 0; i < size; i++) data[i] = (uint8_t)(rand() % 4 ? rand() % 12 : rand());
@@ -64,7 +64,7 @@ static size_t nearly_a_message(uint8_t *data, size_t room) {
 }
 
 static void fuzz_openings(void) {
-    struct opening opening = {.token = "sixteen bytes ok", .token_size = 16, .vendor = "v", .note = "n"};
+    struct opening opening = {.token = {"sixteen bytes ok", 16}, .vendor = "v", .note = "n"};
     for (int round = 0; round < ROUNDS / 40; round++) {
         int ends[2];
         uint8_t data[256];

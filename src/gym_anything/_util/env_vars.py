@@ -62,6 +62,7 @@ class EnvVar(Generic[T]):
             ) from (None if self.secret else error)
 
 
+_SHORTEST_SECRET = 8
 _DECLARED: dict[str, EnvVar[object]] = {}
 
 
@@ -83,6 +84,16 @@ def declare(
 def declared() -> list[EnvVar[object]]:
     """Return all variables declared so far (by the modules imported so far), by name."""
     return [_DECLARED[name] for name in sorted(_DECLARED)]
+
+
+def secret_values(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the values of every secret variable that is set, to be scrubbed from what is written.
+
+    Very short ones are left out: placeholders such as ``EMPTY`` would be found in ordinary text.
+    """
+    place = os.environ if environ is None else environ
+    values = (place.get(v.name, "").strip() for v in declared() if v.secret)
+    return [value for value in values if len(value) >= _SHORTEST_SECRET]
 
 
 def text(value: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -24,16 +25,20 @@ class FileLock:
         self._fd: int | None = fd
 
     @classmethod
-    def acquire(cls, path: Path, *, deadline: Deadline, shared: bool = False) -> FileLock:
+    def acquire(
+        cls, path: Path, *, deadline: Deadline, shared: bool = False, aborted: Callable[[], bool] = lambda: False
+    ) -> FileLock:
         """Wait for the lock. The file is made when missing, its folder is not.
 
-        Raises: DeadlineExceeded that names the holder when it is known.
+        Raises: DeadlineExceeded that names the holder when it is known; Aborted when ``aborted`` says so.
         """
 
         def attempt() -> FileLock | None:
             return cls.try_acquire(path, shared=shared)
 
-        lock = wait_until(attempt, deadline=deadline, awaited=f"lock {path}", status=lambda: _holder(path))
+        lock = wait_until(
+            attempt, deadline=deadline, awaited=f"lock {path}", status=lambda: _holder(path), aborted=aborted
+        )
         assert lock is not None
         return lock
 

@@ -24,7 +24,7 @@ from gym_anything._util.locks import FileLock
 from gym_anything._util.orphan_processes import LabelledProcess, kill_all, labelled_processes
 from gym_anything._util.remove_tree import remove_tree
 from gym_anything._util.state_dir import LOCK, MANIFEST, run_prefix
-from gym_anything.errors import GymAnythingError
+from gym_anything.errors import DeadlineExceeded, GymAnythingError
 
 Kind = Literal["process", "mount", "link", "folder", "container", "other"]
 
@@ -91,18 +91,25 @@ def _is_orphan(label: Label) -> bool:
 
 
 class _DeadRun:
-    def __init__(self, path: Path, lock: FileLock) -> None:
+    """A run whose owner is gone; its lock is held by the collection."""
+
+    def __init__(self, path: Path) -> None:
         self.id = path.name
         self.path = path
-        self._lock = lock
 
     def collect(self, dry_run: bool) -> list[Orphan]:
         found = [self._done(orphan, act, dry_run) for orphan, act in self._things()]
         folder = Orphan("folder", str(self.path), self.id, labels.NO_WORLD)
         if dry_run:
             return [*found, folder]
-        self._lock.release()  # the lock file lies in the folder; nobody makes a new run under an old name
-        return [*found, self._done(folder, lambda: remove_tree(self.path), dry_run)]
+        return [*found, self._done(folder, self._remove, dry_run)]
+
+    def _remove(self) -> None:
+        """Remove the folder; last what tells others that its owner is dead and that somebody is at it."""
+        for entry in list(self.path.iterdir()):
+            if entry.name not in (LOCK, MANIFEST):
+                remove_tree(entry)
+        remove_tree(self.path)
 
     def _things(self) -> Iterator[tuple[Orphan, Callable[[], None]]]:
         for mount in kernel_mounts.mounts_below(self.path):
@@ -137,13 +144,13 @@ def _dead_runs(root: Path, locks: ExitStack, only_run: str | None) -> Iterator[_
         path = root / name
         if not _owner_is_dead(path):
             continue
-        lock = _try_lock(path)
+        lock = _lock(path)
         if lock is None:
             continue
         locks.callback(lock.release)
         owner = _owner_of(path)  # again, now that nobody can be at it
         if owner is None or owner.is_dead():
-            yield _DeadRun(path, lock)
+            yield _DeadRun(path)
 
 
 def _owner_is_dead(path: Path) -> bool:
@@ -160,10 +167,11 @@ def _owner_of(path: Path) -> Owner | None:
     return Owner.parse(str(_read_json(path / MANIFEST).get("owner") or ""))
 
 
-def _try_lock(path: Path) -> FileLock | None:
+def _lock(path: Path) -> FileLock | None:
+    """Take a dead run's lock. Who still holds it is about to end: the run's warden, or another collection."""
     try:
-        return FileLock.try_acquire(path / LOCK)
-    except OSError:  # removed meanwhile, or not ours to open
+        return FileLock.acquire(path / LOCK, deadline=Deadline.after(_KILL_S))
+    except (OSError, DeadlineExceeded):  # removed meanwhile, not ours to open, or left to its holder
         return None
 
 

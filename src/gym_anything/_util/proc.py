@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -52,6 +53,14 @@ def start_ticks(pid: int) -> int | None:
     """Return when a live process started (clock ticks since boot); ``None`` when it has ended, also as a zombie."""
     stat = read_stat(pid)
     return None if stat is None or stat.state in "ZX" else stat.start_ticks
+
+
+def innermost_pid(pid: int) -> int | None:
+    """Return a process's number in its own process namespace; ``None`` when it has ended."""
+    for line in _read(pid, "status").splitlines():
+        if line.startswith(b"NSpid:"):
+            return int(line.split()[-1])
+    return None
 
 
 def environ(pid: int) -> dict[str, str]:
@@ -133,12 +142,28 @@ def open_fds(pid: int | None = None) -> dict[int, str]:
     return result
 
 
+def cpu_ticks(pid: int) -> int:
+    """Return the clock ticks that a process, all its threads together, has spent on processors; 0 if ended."""
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[11]) + int(fields[12]) if len(fields) > 12 else 0
+
+
 def pss_kib(pid: int) -> int:
     """Return the proportional set size of a process in KiB: shared pages are divided among their users. 0 if ended."""
     for line in _read(pid, "smaps_rollup").splitlines():
         if line.startswith(b"Pss:"):
             return int(line.split()[1])
     return 0
+
+
+def cpu_s(pid: int) -> float:
+    """Return the processor time that a process has taken, all its threads, to the nanosecond; 0 when it has ended."""
+    try:
+        return time.clock_gettime(
+            ~pid << 3 | 2
+        )  # the kernel's name of a process's clock, as clock_getcpuclockid has it
+    except OSError:
+        return 0.0
 
 
 def rss_kib(pid: int) -> int:

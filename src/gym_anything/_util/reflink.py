@@ -77,7 +77,18 @@ def _copy_data(source: int, target: int) -> None:
             raise
         end = os.lseek(source, position, os.SEEK_HOLE)
         while position < end:
-            copied = os.copy_file_range(source, target, end - position, position, position)
+            copied = _copy_part(source, target, position, end - position)
             if copied == 0:
                 return
             position += copied
+
+
+def _copy_part(source: int, target: int, at: int, size: int) -> int:
+    """Copy up to ``size`` bytes within the kernel and return how many it were."""
+    try:
+        return os.copy_file_range(source, target, size, at, at)
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
+    os.lseek(target, at, os.SEEK_SET)  # two kinds of file systems, such as memory and a disk
+    return os.sendfile(target, source, at, size)

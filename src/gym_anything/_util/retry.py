@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -63,9 +63,51 @@ def retry(
             return call(deadline)
         except Exception as error:  # a retry's boundary: what is not worth it is raised again
             failures += 1
-            if failures >= backoff.attempts or not worth(error):
-                raise
-            pause = backoff.pause_s(failures, chance())
-            if pause >= deadline.remaining():
+            pause = _next_pause(failures, error, deadline, backoff, worth, chance)
+            if pause is None:
                 raise
         sleep(pause)
+
+
+async def retry_async(
+    call: Callable[[Deadline], Awaitable[T]],
+    *,
+    deadline: Deadline,
+    backoff: Backoff = Backoff(),
+    worth: Callable[[BaseException], bool] = worth_another_try,
+    chance: Callable[[], float] = random.random,
+) -> T:
+    """Do what ``retry`` does, in an event loop."""
+    import asyncio  # costs more to import than all else here
+
+    failures = 0
+    while True:
+        try:
+            return await call(deadline)
+        except Exception as error:  # a retry's boundary: what is not worth it is raised again
+            failures += 1
+            pause = _next_pause(failures, error, deadline, backoff, worth, chance)
+            if pause is None:
+                raise
+        await asyncio.sleep(pause)
+
+
+def _next_pause(
+    failures: int,
+    error: BaseException,
+    deadline: Deadline,
+    backoff: Backoff,
+    worth: Callable[[BaseException], bool],
+    chance: Callable[[], float],
+) -> float | None:
+    """Return how long to wait for another try; None: there is none."""
+    if failures >= backoff.attempts or not worth(error):
+        return None
+    pause = max(backoff.pause_s(failures, chance()), _asked_pause_s(error))
+    return pause if pause < deadline.remaining() else None
+
+
+def _asked_pause_s(error: BaseException) -> float:
+    """Return how long the other side asked to be left alone (``detail["retry_after_s"]``), 0 if it did not."""
+    asked = error.detail.get("retry_after_s") if isinstance(error, GymAnythingError) else None
+    return float(asked) if isinstance(asked, int | float) else 0.0

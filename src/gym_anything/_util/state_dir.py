@@ -24,6 +24,8 @@ from gym_anything._util.world_dir import WorldDir as WorldDir
 from gym_anything.errors import HostError, SettingInvalid, StateError
 
 LOCK = "lock"
+LOGS = "logs"
+"""Folder of the logs that outlive what wrote them."""
 
 STATE_DIR = env_vars.declare(
     "GYM_ANYTHING_STATE_DIR",

@@ -21,6 +21,8 @@ from typing import Any, Literal, TypeAlias
 Button = Literal["left", "middle", "right"]
 BUTTONS: tuple[Button, ...] = ("left", "middle", "right")
 Point: TypeAlias = tuple[int, int]
+Box: TypeAlias = tuple[int, int, int, int]
+"""x, y, width, height in guest pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +148,22 @@ class ScreenshotAction:
 
 @dataclass(frozen=True, slots=True)
 class SettleAction:
-    """Return once the screen has been still for ``quiet_ms``, or after ``max_ms``; ``info`` says which."""
+    """Return once the screen has been still for ``quiet_ms``, or after ``max_ms``; ``info`` says which.
+
+    Changes inside the boxes of ``ignore`` do not count.
+    """
 
     quiet_ms: int = 100
     max_ms: int = 2000
     role: str | None = None
+    ignore: tuple[Box, ...] = ()
 
     def to_raw(self) -> dict[str, Any]:
         """Return a dict that parses to an equal action."""
-        return _with_role({"action": "settle", "quiet_ms": self.quiet_ms, "max_ms": self.max_ms}, self.role)
+        raw: dict[str, Any] = {"action": "settle", "quiet_ms": self.quiet_ms, "max_ms": self.max_ms}
+        if self.ignore:
+            raw["ignore"] = [list(box) for box in self.ignore]
+        return _with_role(raw, self.role)
 
 
 @dataclass(frozen=True, slots=True)

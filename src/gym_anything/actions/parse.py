@@ -3,7 +3,8 @@
 A dict is one of three things:
 
 * a **control action**: ``action`` (or ``type``) is ``wait``, ``screenshot`` or ``settle``. ``wait`` takes ``time`` or
-  ``seconds`` (of the world's time; ``DEFAULT_WAIT_S`` when absent), ``settle`` takes ``quiet_ms`` and ``max_ms``;
+  ``seconds`` (of the world's time; ``DEFAULT_WAIT_S`` when absent), ``settle`` takes ``quiet_ms``, ``max_ms`` and
+  ``ignore``, boxes ``[x, y, width, height]`` in which changes do not count;
 * **input**: only ``mouse`` and ``keyboard`` (and ``_role``). Their sub-keys run in the contract's fixed order, however
   the dict is ordered;
 * **anything else**: a ``PassthroughAction``, handed to the runner, which accepts it or raises. A ``mouse`` or
@@ -40,6 +41,7 @@ from gym_anything.actions.model import (
 )
 from gym_anything.actions.values import (
     read_bool,
+    read_boxes,
     read_dict,
     read_int,
     read_number,
@@ -76,7 +78,7 @@ BUTTON_CHANGES: dict[str, tuple[Button, bool]] = {
 }
 MOUSE_KEYS = (*CLICKS, *DRAGS, "move", "buttons", "scroll", "hscroll")
 KEYBOARD_KEYS = ("text", "keys", "keys_down", "keys_up")
-_CONTROL_KEYS = {"wait": ("time", "seconds"), "screenshot": (), "settle": ("quiet_ms", "max_ms")}
+_CONTROL_KEYS = {"wait": ("time", "seconds"), "screenshot": (), "settle": ("quiet_ms", "max_ms", "ignore")}
 
 
 def parse_actions(raw: Any, *, screen: Screen) -> list[Action]:
@@ -119,7 +121,7 @@ def parse_action(raw: Any, *, screen: Screen) -> Action:
         raise ActionError('the action is empty; to only observe send [] or {"action": "screenshot"}')
     name = raw.get("action", raw.get("type"))
     if isinstance(name, str) and name in _CONTROL_KEYS:
-        return _parse_control(name, raw, role)
+        return _parse_control(name, raw, role, screen)
     ops = _parse_mouse(raw["mouse"], screen) if "mouse" in raw else []
     ops += _parse_keyboard(raw["keyboard"]) if "keyboard" in raw else []
     if set(kinds) <= {"mouse", "keyboard"}:
@@ -134,13 +136,13 @@ def _read_role(raw: Mapping[str, Any]) -> str | None:
     return role
 
 
-def _parse_control(name: str, raw: Mapping[str, Any], role: str | None) -> Action:
+def _parse_control(name: str, raw: Mapping[str, Any], role: str | None, screen: Screen) -> Action:
     name_key = "action" if "action" in raw else "type"
     refuse_unknown(raw, name, (name_key, *_CONTROL_KEYS[name], "_role"))
     if name == "screenshot":
         return ScreenshotAction(role)
     if name == "settle":
-        return _parse_settle(raw, role)
+        return _parse_settle(raw, role, screen)
     if "time" in raw and "seconds" in raw:
         raise refuse("wait", "has both 'time' and 'seconds'; give one")
     key = "seconds" if "seconds" in raw else "time"
@@ -150,11 +152,11 @@ def _parse_control(name: str, raw: Mapping[str, Any], role: str | None) -> Actio
     return WaitAction(seconds, role)
 
 
-def _parse_settle(raw: Mapping[str, Any], role: str | None) -> SettleAction:
+def _parse_settle(raw: Mapping[str, Any], role: str | None, screen: Screen) -> SettleAction:
     longest_ms = int(LONGEST_WAIT_S * 1000)
     quiet_ms = read_int(raw.get("quiet_ms", SettleAction().quiet_ms), "settle.quiet_ms", low=0, high=longest_ms)
     max_ms = read_int(raw.get("max_ms", SettleAction().max_ms), "settle.max_ms", low=0, high=longest_ms)
-    return SettleAction(quiet_ms, max_ms, role)
+    return SettleAction(quiet_ms, max_ms, role, read_boxes(raw.get("ignore", ()), "settle.ignore", screen))
 
 
 def _parse_mouse(value: Any, screen: Screen) -> list[InputOp]:

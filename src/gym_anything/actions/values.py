@@ -12,13 +12,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gym_anything.actions.keys import is_typable
-from gym_anything.actions.model import Point
+from gym_anything.actions.model import Box, Point
 from gym_anything.errors import ActionError
 
 LARGEST_COORDINATE = 32767
 """X11 coordinates are signed 16-bit; the bound when the screen's size is not known."""
 LONGEST_TEXT = 1_000_000
 """Characters in one text; more would block the world for minutes."""
+MOST_BOXES = 16
+"""Boxes that one settle can leave out."""
 
 
 def refuse(where: str, problem: str, **detail: Any) -> ActionError:
@@ -62,6 +64,27 @@ def read_point(value: Any, where: str, screen: tuple[int, int] | None) -> Point:
         bound = f"{width}x{height} screen" if screen else "any screen"
         raise refuse(where, f"point [{x:.0f}, {y:.0f}] is outside the {bound} (origin top-left, guest pixels)")
     return int(x), int(y)
+
+
+def read_boxes(value: Any, where: str, screen: tuple[int, int] | None) -> tuple[Box, ...]:
+    """Return a list of ``[x, y, width, height]`` as boxes that lie inside ``screen`` (width, height)."""
+    if not isinstance(value, list | tuple) or len(value) > MOST_BOXES:
+        raise refuse(where, f"must be a list of at most {MOST_BOXES} boxes [x, y, width, height], got {value!r:.80}")
+    return tuple(_read_box(box, f"{where}[{index}]", screen) for index, box in enumerate(value))
+
+
+def _read_box(value: Any, where: str, screen: tuple[int, int] | None) -> Box:
+    if not isinstance(value, list | tuple) or len(value) != 4:
+        raise refuse(where, f"must be [x, y, width, height], got {_kind(value)} {value!r:.80}")
+    x, y, width, height = (
+        read_int(number, f"{where}[{index}]", low=index // 2, high=LARGEST_COORDINATE + 1)
+        for index, number in enumerate(value)
+    )
+    right, bottom = screen or (LARGEST_COORDINATE + 1, LARGEST_COORDINATE + 1)
+    if x + width > right or y + height > bottom:
+        bound = f"{right}x{bottom} screen" if screen else "any screen"
+        raise refuse(where, f"box {list(value)} does not lie inside the {bound} (origin top-left, guest pixels)")
+    return x, y, width, height
 
 
 def read_bool(value: Any, where: str) -> bool:

@@ -10,7 +10,18 @@ from gym_anything.plugins.registry import KnownPlugin, Registry
 ENTRY_POINT_GROUP = "gym_anything.agents"
 
 # The names of our own; "" is no pip extra.
-RESERVED: dict[str, str] = {"noop": "", "random": "", "oracle": ""}
+RESERVED: dict[str, str] = {
+    "noop": "",
+    "random": "",
+    "oracle": "",
+    "replay": "",
+    "human": "",
+    "vision": "",
+    "qwen_vl": "",
+    "ui_tars": "",
+    "anthropic_computer": "",
+    "openai_computer": "",
+}
 
 
 def _checked(name: str, loaded: object) -> type[Any]:

@@ -115,22 +115,22 @@ class AgentLoop:
             self.result.ended_by = STOPPED
         return self.result
 
-    def _ask(self, function: Any, doing: str) -> Any:
-        """Run one call of the agent within what is left of the episode's time."""
-        left_s = self._limits.agent_s(time.monotonic() - self._began)
+    def _ask(self, function: Any, doing: str, most_s: float = math.inf) -> Any:
+        """Run one call of the agent within what is left of the episode's time, and within ``most_s``."""
+        left_s = min(self._limits.agent_s(time.monotonic() - self._began), most_s)
         self._monitor.phase(phases.AGENT, left_s + phases.AGENT_GRACE_S)
         deadline = Deadline.after(left_s if math.isfinite(left_s) else None)
         return self._thread.call(function, doing=doing, deadline=deadline)
 
     def _run_turns(self, obs: Mapping[str, Any]) -> None:
         outputs: list[dict[str, Any]] = []
-        max_steps = self._env.max_steps
+        max_steps, answer_s = self._env.max_steps, self._limits.answer_s
         while not self.result.is_done and not getattr(self._agent, "done", False):
             if max_steps is not None and self.result.steps >= max_steps:
                 self.result.ended_by = MAX_STEPS
                 return
             asked = time.perf_counter()
-            answer = self._ask(lambda seen=obs, said=outputs: self._agent.step(seen, said), "step()")
+            answer = self._ask(lambda seen=obs, said=outputs: self._agent.step(seen, said), "step()", answer_s)
             turns, agent_s = read_turns(answer), time.perf_counter() - asked
             if not turns:
                 self._count()  # an agent that does nothing must not go on for ever
@@ -146,7 +146,7 @@ class AgentLoop:
     def _act(self, turn: AgentTurn, agent_s: float) -> tuple[Mapping[str, Any] | None, dict[str, Any]]:
         """Do one turn; a refused action becomes an output that says why."""
         began = time.perf_counter()
-        self._monitor.phase(phases.WORLD, phases.STEP_S + asked_wait_s(turn.actions) + self._limits.judge_s)
+        self._monitor.phase(phases.WORLD, self._limits.step_s + asked_wait_s(turn.actions))
         obs = None
         try:
             obs, reward, done, info = self._env.step(list(turn.actions), trajectory_metadata=turn.metadata)

@@ -15,6 +15,7 @@ from gym_anything.specs.beside import Missing, missing_beside_env, missing_besid
 from gym_anything.specs.loading import GENERATED_FOLDERS, LoadedEnv, list_tasks, load_env, load_task, scan_tasks
 from gym_anything.specs.reading import absolute_path, find_spec_file, folder_entries, is_file, is_folder, read_document
 from gym_anything.specs.spec_warning import SpecWarning
+from gym_anything.verification.vlm.checklist import read_checklist
 
 SEARCH_DEPTH = 4
 CHECKLIST = "vlm_checklist.json"
@@ -192,7 +193,7 @@ def _verify_checklist(file: Path, report: BenchmarkReport) -> None:
     if not is_file(file):
         return
     try:
-        read_document(file)
+        read_checklist(read_document(file).data, file=file)
     except SpecError as error:
         report.broken.append(error)
     else:

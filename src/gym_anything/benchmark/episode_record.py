@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.benchmark.phases import RESET
 from gym_anything.benchmark.plain_json import plain_json
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import BenchmarkError, Blame
 
 SCHEMA = 1
+
+
+def utc_now() -> str:
+    """Return the present moment as records have it: UTC, ISO 8601, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,15 @@ class EpisodeRecord:
         agent_result: what an autonomous agent returned.
         interrupted: somebody stopped the episode before it was over.
         warnings: what was tolerated, not enforced, or went wrong without deciding anything.
+        difficulty, tags: the task's own.
+        usage: what the agent's model took: calls, input_tokens, cached_input_tokens, output_tokens, seconds, cost_usd
+            (None when the prices are not known); None for an agent that keeps no accounts.
+        judge_usage: the same for the judge's model; None when none was asked.
+        world_s: seconds that there was a world, from the beginning of its start to the end of its stop.
+        memory: MiB at the most, as far as it could be read: ``episode_mib`` of the process with agent and environment,
+            ``world_mib`` of all that it had started beside, ``whole_mib`` of both together at one moment.
+        broke_in: the phase in which it broke (``phases``), for a broken one whose phase is known.
+        tries: how often this attempt was begun, with this one: more than 1 when a set-up broke and was tried again.
     """
 
     request: Mapping[str, Any]
@@ -54,6 +70,29 @@ class EpisodeRecord:
     agent_result: Any = None
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+    usage: Mapping[str, Any] | None = None
+    judge_usage: Mapping[str, Any] | None = None
+    world_s: float = 0.0
+    memory: Mapping[str, float] = field(default_factory=dict)
+    broke_in: str | None = None
+    tries: int = 1
+
+    @property
+    def says_something(self) -> bool:
+        """Tell whether it is a result of the agent: neither broken nor cut short."""
+        return not self.outcome.is_broken and not self.interrupted
+
+    @property
+    def is_broken_setup(self) -> bool:
+        """Tell whether the world or the task's set-up broke before the agent had a chance: worth a fresh try.
+
+        What the caller asked for wrongly stays wrong, so it is not.
+        """
+        if not self.outcome.is_broken or self.outcome.blame == "caller":
+            return False
+        return self.broke_in == RESET or bool(self.outcome.detail.get("setup_failed"))
 
     @classmethod
     def broken(
@@ -66,7 +105,7 @@ class EpisodeRecord:
         """Return the JSON form, fit for every reader (``plain_json``)."""
         data = {name: getattr(self, name) for name in self.__slots__}
         data["outcome"] = self.outcome.as_dict()
-        whole = {"schema": SCHEMA, **data, "warnings": list(self.warnings)}
+        whole = {"schema": SCHEMA, **data, "warnings": list(self.warnings), "tags": list(self.tags)}
         return {str(name): value for name, value in plain_json(whole).items()}
 
     @classmethod
@@ -79,6 +118,7 @@ class EpisodeRecord:
             known = {name: data[name] for name in cls.__slots__ if name in data}
             known["outcome"] = Outcome.from_dict(data["outcome"])
             known["warnings"] = tuple(data.get("warnings") or ())
+            known["tags"] = tuple(map(str, data.get("tags") or ()))
             return cls(**known)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BenchmarkError(f"this is no episode record: {type(error).__name__}: {error}") from error

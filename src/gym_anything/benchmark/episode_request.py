@@ -28,6 +28,9 @@ class EpisodeRequest:
         max_steps, time_limit_s: limits of the episode; None takes the task's own.
         deadline_s: hard bound on everything from start to clean-up, watched from outside; None: only the bounds of each
             phase.
+        step_deadline_s: bound on one answer of the agent (the episode then ends and is judged), and on doing its
+            actions beyond the waits that they ask for (the episode is then broken); None: generous bounds.
+        verifier_deadline_s: bound on the verdict; None: generous.
         runner: key or locator of the world; None lets the environment and this machine decide.
         fast_io, pacing, use_cache, cache_level, use_savevm, strict_hooks: as for ``from_config`` and ``reset``.
         overrides: laid over the environment's file.
@@ -49,6 +52,8 @@ class EpisodeRequest:
     max_steps: int | None = None
     time_limit_s: float | None = None
     deadline_s: float | None = None
+    step_deadline_s: float | None = None
+    verifier_deadline_s: float | None = None
     runner: str | None = None
     fast_io: bool = False
     pacing: str | None = None

@@ -56,23 +56,38 @@ class PhaseLimits:
         reset_s: boot and every set-up hook with its own time-out.
         judge_s: export hook, settling and the verifier.
         episode_s: the episode's own time limit; infinite when it has none.
+        step_s: doing a turn's actions, beyond the waits that they ask for themselves.
+        answer_s: one answer of the agent; infinite when nobody bounds it.
+        verdict_s: the verifier alone; infinite when nobody bounds it.
     """
 
     reset_s: float
     judge_s: float
     episode_s: float
+    step_s: float = STEP_S
+    answer_s: float = math.inf
+    verdict_s: float = math.inf
 
     def agent_s(self, elapsed_s: float) -> float:
         """Return how long the agent may still take when the episode has run for ``elapsed_s``."""
         return max(0.0, self.episode_s - elapsed_s)
 
 
-def phase_limits(env: EnvSpec, task: TaskSpec | None, *, hook_timeout_s: float, episode_s: float | None) -> PhaseLimits:
+def phase_limits(
+    env: EnvSpec,
+    task: TaskSpec | None,
+    *,
+    hook_timeout_s: float,
+    episode_s: float | None,
+    step_deadline_s: float | None = None,
+    verifier_deadline_s: float | None = None,
+) -> PhaseLimits:
     """Return the bounds for an environment and task.
 
     Args:
         hook_timeout_s: what a hook without a time-out of its own may take.
         episode_s: the time limit in force; None is none.
+        step_deadline_s, verifier_deadline_s: see ``EpisodeRequest``.
     """
     hooks = [env.hooks.pre_start, env.hooks.post_start, env.hooks.reset, env.reset_script]
     reset_s = BOOT_S + hook_timeout_s * sum(1 for hook in hooks if hook)
@@ -80,7 +95,14 @@ def phase_limits(env: EnvSpec, task: TaskSpec | None, *, hook_timeout_s: float, 
     if task is not None:
         reset_s += task.hooks.pre_task_timeout + (hook_timeout_s if task.init.init_script else 0)
         judge_s += (hook_timeout_s if task.hooks.post_task else 0) + (task.post_task_settle_sec or 0)
-    return PhaseLimits(reset_s, judge_s, math.inf if episode_s is None else episode_s)
+    return PhaseLimits(
+        reset_s,
+        judge_s,
+        math.inf if episode_s is None else episode_s,
+        step_s=STEP_S if step_deadline_s is None else step_deadline_s,
+        answer_s=math.inf if step_deadline_s is None else step_deadline_s,
+        verdict_s=math.inf if verifier_deadline_s is None else verifier_deadline_s,
+    )
 
 
 def asked_wait_s(actions: Any) -> float:

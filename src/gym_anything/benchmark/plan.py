@@ -95,7 +95,10 @@ def _runs_of(
     template: EpisodeRequest,
     results: ResultsFolder,
 ) -> tuple[list[EpisodeRequest], list[FinishedRun]]:
-    """Turn tasks into runs: round by round, so that a run that is cut off has covered every task."""
+    """Turn tasks into runs: round by round, so that a run that is cut off has covered every task.
+
+    A new run never takes the attempt of a result that is there: model, env, task, seed and attempt name one result.
+    """
     rounds: list[list[EpisodeRequest]] = [[] for _ in range(choice.min_runs)]
     existing: list[FinishedRun] = []
     for env, task in chosen:
@@ -110,8 +113,9 @@ def _runs_of(
         )
         done = results.counting(request, digest_or_none(request)) if choice.skip_existing else []
         existing += done
-        for attempt in range(len(done), choice.min_runs):
-            rounds[attempt].append(replace(request, attempt=attempt))
+        missing = choice.min_runs - len(done)
+        for number, attempt in enumerate(results.free_attempts(request, max(0, missing)), len(done)):
+            rounds[number].append(replace(request, attempt=attempt))
     return [request for each in rounds for request in each], existing
 
 

@@ -10,18 +10,19 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.agents.registry import resolve_agent
 from gym_anything.benchmark import phases
+from gym_anything.benchmark.account import Account, judge_usage, task_facts
 from gym_anything.benchmark.agent_context import agent_context, display_resolution
 from gym_anything.benchmark.agent_loop import AgentLoop, LoopResult, Monitor
 from gym_anything.benchmark.agent_thread import AgentThread, EpisodeStop, StopRequested
-from gym_anything.benchmark.episode_record import EpisodeRecord
+from gym_anything.benchmark.episode_record import EpisodeRecord, utc_now
 from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.benchmark.judge_phase import JudgePhase
+from gym_anything.benchmark.making_agents import make_agent
 from gym_anything.benchmark.phases import PhaseLimits, phase_limits
 from gym_anything.benchmark.plan import digest_or_none
 from gym_anything.benchmark.timing_lines import TimingLines
@@ -54,6 +55,7 @@ def play_episode(
     *,
     stop: EpisodeStop | None = None,
     on_record: Callable[[EpisodeRecord], None] = lambda _record: None,
+    on_facts: Callable[[Mapping[str, Any]], None] = lambda _facts: None,
     make: MakeEnv = make_env,
 ) -> EpisodeRecord:
     """Play one episode.
@@ -64,10 +66,12 @@ def play_episode(
         stop: set it to end the episode at the next chance; it is then judged as it stands.
         on_record: called with the record once the verdict is there, before the world is stopped: whoever must end this
             process because the world does not stop has the result already.
+        on_facts: told fields of the record as they become known (task, runner, what the agent's model took so far), for
+            whoever must end this process without a result.
         make: makes the environment.
     Raises: KeyboardInterrupt, after everything was cleaned up. Nothing else that an episode can do wrong.
     """
-    return _Player(request, run_dir, monitor, stop or EpisodeStop(), on_record).play(make)
+    return _Player(request, run_dir, monitor, stop or EpisodeStop(), on_record, on_facts).play(make)
 
 
 @dataclass
@@ -77,14 +81,17 @@ class _Player:
     monitor: Monitor
     stop: EpisodeStop
     on_record: Callable[[EpisodeRecord], None]
+    on_facts: Callable[[Mapping[str, Any]], None]
     doing: str = phases.LOAD
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     progress: LoopResult = field(default_factory=LoopResult)
+    account: Account = field(default_factory=Account)
+    agent: Any = None
     began: float = field(default_factory=time.monotonic)
     phase_began: float = field(default_factory=time.monotonic)
-    began_at: str = field(default_factory=lambda: _utc())
+    began_at: str = field(default_factory=utc_now)
 
     def play(self, make: MakeEnv) -> EpisodeRecord:
         """Play from nothing to a stopped world. Raises: KeyboardInterrupt."""
@@ -93,7 +100,7 @@ class _Player:
         env = None
         try:
             self._begin(phases.LOAD, phases.LOAD_S)
-            agent = self._make_agent(thread)
+            agent = self.agent = make_agent(self.request, thread)
             env = make(self.request, self.run_dir)
             record = self._play(env, agent, thread)
         except Exception as error:  # noqa: BLE001 - the boundary of an episode: what broke it is its result
@@ -105,9 +112,14 @@ class _Player:
             thread.end()
         self.on_record(record)
         trouble = self._close(env)
-        if trouble is not None:
-            record = replace(record, warnings=(*record.warnings, trouble))
-            self.on_record(record)
+        self._close_phase()
+        record = replace(
+            record,
+            warnings=record.warnings if trouble is None else (*record.warnings, trouble),
+            timings=self._timings(),
+            world_s=self.account.world_s,
+        )
+        self.on_record(record)
         return record
 
     def _close(self, env: Any) -> str | None:
@@ -118,14 +130,25 @@ class _Player:
                 env.close()
         except Exception as error:  # noqa: BLE001 - the boundary of an episode: its result is there and stays
             return f"while {phases.DOING[phases.CLOSE]}: {type(error).__name__}: {error}"
+        finally:
+            self.account.world_is_gone()
         return None
 
     def _play(self, env: Any, agent: Any, thread: AgentThread) -> EpisodeRecord:
         request = self.request
         env.set_episode_limits(max_steps=request.max_steps, timeout_sec=request.time_limit_s)
-        limits = phase_limits(env.env_spec, env.task_spec, hook_timeout_s=HOOK_TIMEOUT.get(), episode_s=env.timeout_sec)
-        self.facts["runner"] = env.runner_name
+        limits = phase_limits(
+            env.env_spec,
+            env.task_spec,
+            hook_timeout_s=HOOK_TIMEOUT.get(),
+            episode_s=env.timeout_sec,
+            step_deadline_s=request.step_deadline_s,
+            verifier_deadline_s=request.verifier_deadline_s,
+        )
+        self.facts |= {"runner": env.runner_name, **task_facts(env.task_spec)}
+        self.on_facts(self.facts)
         self._begin(phases.RESET, limits.reset_s)
+        self.account.world_begins()
         try:
             obs = env.reset(
                 seed=request.seed,
@@ -133,7 +156,9 @@ class _Player:
                 cache_level=request.cache_level,
                 use_savevm=request.use_savevm,
             )
+            self.account.look_at(env)
             result = self._let_play(env, agent, thread, limits, obs)
+            self.account.look_at(env)
             self._finish_agent(agent, thread, result.info)
             return self._record(result, env)
         except BaseException as error:
@@ -153,6 +178,7 @@ class _Player:
         self.facts["agent_saw_task_root"] = "task_root" in context
         loop = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write)
         self.progress = loop.result
+        env.set_reporter(JudgePhase(_Watch(self), lambda: self.doing, limits).hear)
         result = loop.run(
             obs,
             context,
@@ -165,16 +191,6 @@ class _Player:
             _, reward, result.is_done, info = env.step([], mark_done=True)
             result.info, result.reward = dict(info), float(reward)
         return result
-
-    def _make_agent(self, thread: AgentThread) -> Any:
-        request = self.request
-        cls = resolve_agent(request.agent)
-        arguments = dict(request.agent_args)
-        return thread.call(
-            lambda: cls(agent_args=arguments, verbose=request.verbose, debug=request.debug),
-            doing="its construction",
-            deadline=Deadline.after(phases.LOAD_S),
-        )
 
     def _finish_agent(self, agent: Any, thread: AgentThread, info: Mapping[str, Any]) -> None:
         self._begin(phases.FINISH, phases.FINISH_S)
@@ -200,6 +216,7 @@ class _Player:
             steps=result.steps,
             reward=result.reward,
             verifier=info.get("verifier"),
+            judge_usage=judge_usage(info.get("verifier")),
             agent_result=result.agent_result,
             interrupted=interrupted,
         )
@@ -207,7 +224,10 @@ class _Player:
     def _broken(self, error: Exception) -> EpisodeRecord:
         outcome = Outcome.from_error(error, default_blame=phases.BLAME[self.doing], doing=phases.DOING[self.doing])
         traceback.print_exception(error)  # to the log beside the result; the story has one line of it
-        return self._finished(outcome, reason="error", steps=self.progress.steps, interrupted=self.stop.is_set)
+        where = self.doing if self.doing in phases.DOING else None
+        return self._finished(
+            outcome, reason="error", broke_in=where, steps=self.progress.steps, interrupted=self.stop.is_set
+        )
 
     def _finished(self, outcome: Outcome, **more: Any) -> EpisodeRecord:
         self._close_phase()
@@ -215,10 +235,13 @@ class _Player:
             self.request.public(),
             outcome,
             started_at=self.began_at,
-            finished_at=_utc(),
+            finished_at=utc_now(),
             duration_s=round(time.monotonic() - self.began, 3),
-            timings={name: round(seconds, 3) for name, seconds in self.timings.items()},
+            timings=self._timings(),
             warnings=tuple(dict.fromkeys(self.warnings)),
+            usage=self.account.usage_of(self.agent),
+            world_s=self.account.world_s,
+            memory=self.account.memory(),
             **self.facts,
             **more,
         )
@@ -236,6 +259,9 @@ class _Player:
         self.doing = name
         self.monitor.phase(name, limit_s)
 
+    def _timings(self) -> dict[str, float]:
+        return {name: round(seconds, 3) for name, seconds in self.timings.items()}
+
     def _close_phase(self) -> None:
         now = time.monotonic()
         self.timings[f"{self.doing}_s"] = self.timings.get(f"{self.doing}_s", 0.0) + now - self.phase_began
@@ -247,12 +273,17 @@ class _Watch:
     """Passes the loop's phases on to the player's book-keeping."""
 
     player: _Player
+    told_usage: Mapping[str, Any] | None = None
 
     def phase(self, name: str, limit_s: float) -> None:
         self.player._begin(name, limit_s)
 
     def stepped(self, steps: int, max_steps: int | None) -> None:
         self.player.monitor.stepped(steps, max_steps)
+        usage = self.player.account.usage_of(self.player.agent)
+        if usage is not None and usage != self.told_usage:
+            self.told_usage = usage
+            self.player.on_facts({"usage": usage})
 
 
 def _undecided(info: Mapping[str, Any]) -> Outcome:
@@ -260,7 +291,3 @@ def _undecided(info: Mapping[str, Any]) -> Outcome:
     if info.get("verifier") is None and "outcome" in info:
         return Outcome.broken("content", "there is no task, so there is nothing to judge")
     return Outcome.broken("judge", "the environment completed the episode without an outcome")
-
-
-def _utc() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -12,11 +12,13 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
-from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.supervised_process import StopPlan
 from gym_anything._util.supervisor import Supervisor
 from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
@@ -28,6 +30,23 @@ from gym_anything.errors import Aborted, DeadlineExceeded
 STOP_GRACE_S = 15.0
 """Between being asked to give up and being killed: a world is stopped in a few seconds."""
 _BOOTSTRAP = "import sys; sys.path.insert(0, sys.argv[1]); from gym_anything.benchmark.worker import main; main()"
+
+
+class WorkerProcess(Protocol):
+    """A process that plays, as a ``SupervisedProcess`` is one."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        ...
+
+    def wait(self, deadline: Deadline) -> int | None:
+        """Wait for its end and return its exit code; None when that is lost. Raises: DeadlineExceeded."""
+        ...
+
+    def stop(self) -> int | None:
+        """End it and everything that it started: asked first, killed after ``STOP_GRACE_S``; returns its exit code."""
+        ...
 
 
 class ProcessExecutor:
@@ -57,13 +76,13 @@ class ProcessExecutor:
         watch = ProcessWatch(request, run_dir, on_phase, on_step)
         cut_off = False
 
-        def end_now(process: SupervisedProcess) -> None:
+        def end_now(process: WorkerProcess) -> None:
             nonlocal cut_off
             # What its world says while it is being ended is no result, though it may come as one.
             cut_off = watch.record is None
             _begin_to_stop(process)
 
-        with self._worker(request, run_dir) as (process, sock):
+        with self.worker({"request": request.to_dict()}, run_dir, request.label) as (process, sock):
             forget = [stop.at(StopLevel.NOW, lambda: end_now(process))]
             if self._finish_early:
                 forget.append(stop.at(StopLevel.FINISH, lambda: _send_line(sock, FINISH)))
@@ -80,32 +99,41 @@ class ProcessExecutor:
         return watch.final_record(code)
 
     @contextmanager
-    def _worker(self, request: EpisodeRequest, run_dir: Path) -> Iterator[tuple[SupervisedProcess, socket.socket]]:
-        """Start the process and give it its order; afterwards nothing of it is left."""
-        order = {"request": request.to_dict(), "run_dir": str(run_dir), "sys_path": sys.path}
+    def worker(
+        self, order: Mapping[str, Any], run_dir: Path, label: str
+    ) -> Iterator[tuple[WorkerProcess, socket.socket]]:
+        """Start a process and give it its order; afterwards nothing of it is left.
+
+        Args: order: see ``worker``; where it is to run is added here. label: for messages.
+        """
+        order = {"run_dir": str(run_dir), "sys_path": sys.path, **order}
         ours, theirs = socket.socketpair()
-        process: SupervisedProcess | None = None
+        process: WorkerProcess | None = None
         with ours:
             try:
                 with theirs, (run_dir / LOG_FILE).open("ab") as log:
                     output = sys.stderr.fileno() if self._echo else log.fileno()
-                    process = Supervisor.shared().spawn(
-                        [sys.executable, "-P", "-u", "-c", _BOOTSTRAP, str(Path(__file__).parents[2])],
-                        name=f"episode {request.label}",
-                        env=dict(os.environ),
-                        stdout=output,
-                        stderr=output,
-                        pass_fds={SOCKET_FD: theirs.fileno()},
-                        stop=StopPlan(signal.SIGTERM, STOP_GRACE_S),
-                    )
+                    process = self.start_process(theirs.fileno(), output, f"episode {label}")
                 _send_line(ours, json.dumps(order))
                 yield process, ours
             finally:
                 if process is not None:
                     process.stop()
 
+    def start_process(self, sock: int, output: int, name: str) -> WorkerProcess:
+        """Start a worker. Args: sock, output: descriptors that it gets copies of."""
+        return Supervisor.shared().spawn(
+            [sys.executable, "-P", "-u", "-c", _BOOTSTRAP, str(Path(__file__).parents[2])],
+            name=name,
+            env=dict(os.environ),
+            stdout=output,
+            stderr=output,
+            pass_fds={SOCKET_FD: sock},
+            stop=StopPlan(signal.SIGTERM, STOP_GRACE_S),
+        )
 
-def _begin_to_stop(process: SupervisedProcess) -> None:
+
+def _begin_to_stop(process: WorkerProcess) -> None:
     """Ask the process to give up, and see to it that it does, without waiting here: others are to be stopped, too."""
     threading.Thread(target=process.stop, name=f"stopping {process.name}", daemon=True).start()
 

@@ -15,7 +15,7 @@ from typing import Any
 from gym_anything._util import logs
 from gym_anything._util.deadline import Deadline
 from gym_anything.benchmark import phases
-from gym_anything.benchmark.episode_record import EpisodeRecord
+from gym_anything.benchmark.episode_record import EpisodeRecord, utc_now
 from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import DeadlineExceeded, GymAnythingError
@@ -47,7 +47,10 @@ class ProcessWatch:
         self._phase, self._limit_s = phases.LOAD, phases.LOAD_S
         self._deadline = self._whole.tightened(phases.LOAD_S)
         self._steps = 0
-        self._began = time.monotonic()
+        self._began = self._phase_began = time.monotonic()
+        self._began_at = utc_now()
+        self._timings: dict[str, float] = {}
+        self._facts: dict[str, Any] = {}
         self.record: EpisodeRecord | None = None
         self.is_late = False
 
@@ -91,16 +94,23 @@ class ProcessWatch:
             "exit_code": code,
             "log_tail": logs.tail(self._run_dir / LOG_FILE, 15),
         }
+        self._close_phase()
         return EpisodeRecord(
             self._request.public(),
             Outcome.broken(phases.BLAME.get(self._phase, "host"), f"while {self._doing()}: {story}", detail),
             reason="deadline" if self.is_late else "error",
+            broke_in=self._phase,
             steps=self._steps,
+            started_at=self._began_at,
+            finished_at=utc_now(),
             duration_s=round(time.monotonic() - self._began, 3),
+            timings={name: round(seconds, 3) for name, seconds in self._timings.items()},
+            **self._facts,
         )
 
     def _take(self, news: dict[str, Any]) -> None:
         if news["kind"] == "phase":
+            self._close_phase()
             self._phase, limit_s = str(news["name"]), news["limit_s"]
             self._limit_s = float("inf") if limit_s is None else float(limit_s)
             self._deadline = self._whole.tightened(limit_s)
@@ -108,8 +118,17 @@ class ProcessWatch:
         elif news["kind"] == "step":
             self._steps = int(news["steps"])
             self._on_step(self._steps, news["max_steps"])
+        elif news["kind"] == "facts":
+            facts = {name: value for name, value in news["facts"].items() if name in EpisodeRecord.__slots__}
+            self._facts |= {**facts, "tags": tuple(facts.get("tags", self._facts.get("tags", ())))}
         elif news["kind"] == "record":
             self.record = EpisodeRecord.from_dict(news["record"])
+
+    def _close_phase(self) -> None:
+        now = time.monotonic()
+        name = f"{self._phase}_s"
+        self._timings[name] = self._timings.get(name, 0.0) + now - self._phase_began
+        self._phase_began = now
 
     def _doing(self) -> str:
         return phases.DOING.get(self._phase, self._phase)

@@ -1,19 +1,21 @@
-"""What a set of runs comes to: totals and rows, for tables and JSON. Pure."""
+"""What a set of runs comes to: totals and rows, for tables and JSON. Of each record only a row is kept."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from gym_anything.benchmark.result_row import ResultRow, row_of
 from gym_anything.benchmark.results import FinishedRun
 
 HEADINGS = ("environment", "task", "result", "score", "steps", "time", "remark")
 _REMARK_CHARACTERS = 160
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """Runs and what they come to.
 
@@ -31,11 +33,16 @@ class Report:
     remarks: Sequence[str] = ()
     cut_off: int = 0
 
+    @cached_property
+    def facts(self) -> Sequence[ResultRow]:
+        """One row for each run."""
+        return [row_of(run.run_dir.name, "", run.record) for run in self.runs]
+
     def totals(self) -> dict[str, Any]:
         """Return counts and means. Broken runs are in no rate and no mean: they say nothing about the agent."""
-        count = Counter(run.record.outcome.status for run in self.runs)
-        judged = [run.record for run in self.runs if not run.record.outcome.is_broken]
-        blames = Counter(run.record.outcome.blame for run in self.runs if run.record.outcome.is_broken)
+        count = Counter(row.status for row in self.facts)
+        judged = [row for row in self.facts if row.status != "broken"]
+        blames = Counter(row.blame for row in self.facts if row.status == "broken")
         return {
             "runs": len(self.runs),
             "passed": count["passed"],
@@ -43,16 +50,19 @@ class Report:
             "broken": count["broken"],
             "broken_by_blame": {str(blame): number for blame, number in sorted(blames.items(), key=str)},
             "pass_rate": round(count["passed"] / len(judged), 4) if judged else None,
-            "mean_score": round(sum(record.outcome.score for record in judged) / len(judged), 2) if judged else None,
-            "steps": sum(run.record.steps for run in self.runs),
-            "duration_s": round(sum(run.record.duration_s for run in self.runs), 3),
+            "mean_score": round(sum(row.score for row in judged) / len(judged), 2) if judged else None,
+            "steps": sum(row.steps for row in self.facts),
+            "duration_s": round(sum(row.duration_s for row in self.facts), 3),
+            "input_tokens": _known_sum(row.input_tokens for row in self.facts),
+            "output_tokens": _known_sum(row.output_tokens for row in self.facts),
+            "cost_usd": _known_sum(row.cost_usd for row in self.facts),
             "already": self.already,
             "cut_off": self.cut_off,
         }
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a table's rows under ``HEADINGS``."""
-        return [_row(run) for run in self.runs]
+        return [_cells(row) for row in self.facts]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -91,19 +101,22 @@ def episode_dict(run: FinishedRun) -> dict[str, Any]:
     }
 
 
-def _row(run: FinishedRun) -> tuple[str, ...]:
-    record = run.record
-    outcome = record.outcome
-    result = outcome.status + (f" ({outcome.blame})" if outcome.is_broken else "")
-    attempt = int(record.request.get("attempt") or 0)
+def _known_sum(values: Iterable[float | None]) -> float | None:
+    """Return the sum of what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return round(sum(known), 6) if known else None
+
+
+def _cells(row: ResultRow) -> tuple[str, ...]:
+    is_broken = row.status == "broken"
     return (
-        str(record.request.get("env")),
-        str(record.request.get("task")) + (f" #{attempt + 1}" if attempt else ""),
-        result,
-        "" if outcome.is_broken else f"{outcome.score:g}",
-        str(record.steps),
-        f"{record.duration_s:.1f} s",
-        short_remark(outcome.story, record.reason),
+        row.env,
+        row.task + (f" #{row.attempt + 1}" if row.attempt else ""),
+        row.status + (f" ({row.blame})" if is_broken else ""),
+        "" if is_broken else f"{row.score:g}",
+        str(row.steps),
+        f"{row.duration_s:.1f} s",
+        short_remark(row.story, row.reason),
     )
 
 

@@ -8,6 +8,7 @@ cut off and is repeated by ``--skip-existing``. Nothing is ever overwritten.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -26,15 +27,22 @@ _UNSAFE = re.compile(r"[^\w.+@=-]+")
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """One run folder that has an ``info.json``.
+    """One run folder that has an ``info.json``. It refers to the record and does not hold it: runs are many.
 
     Attributes:
         run_dir: the folder.
-        record: what is in the file.
     """
 
     run_dir: Path
-    record: EpisodeRecord
+
+    @property
+    def record(self) -> EpisodeRecord:
+        """What is in the file, read at each access. Raises: BenchmarkError when it is gone or spoilt."""
+        path = self.run_dir / INFO_FILE
+        try:
+            return EpisodeRecord.from_dict(json.loads(path.read_bytes()))
+        except (OSError, ValueError) as error:
+            raise BenchmarkError(f"{path} cannot be read: {error}", detail={"path": str(path)}) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class ResultsFolder:
 
     def finished(self, request: EpisodeRequest) -> list[FinishedRun]:
         """Return the finished runs of a task, oldest first; folders without a readable ``info.json`` do not count."""
-        return list(finished_runs(self.task_dir(request), "run_*"))
+        return [run for run, _ in finished_runs(self.task_dir(request), "run_*")]
 
     def counting(self, request: EpisodeRequest, task_digest: str | None) -> list[FinishedRun]:
         """Return the finished runs that count as done for a request.
@@ -86,11 +94,23 @@ class ResultsFolder:
         Same agent, arguments, seed and limits, not broken (a broken run says nothing and is repeated), not interrupted,
         and of the task's present content.
         """
-        return [run for run in self.finished(request) if _counts(run.record, request, task_digest)]
+        found = finished_runs(self.task_dir(request), "run_*")
+        return [run for run, record in found if _counts(record, request, task_digest)]
+
+    def free_attempts(self, request: EpisodeRequest, count: int) -> list[int]:
+        """Return the lowest attempts that no result of this model, task and seed has; a broken result has none."""
+        found = finished_runs(self.task_dir(request), "run_*")
+        taken = {
+            record.request.get("attempt") or 0
+            for _, record in found
+            if record.says_something and record.request.get("seed") == request.seed
+        }
+        free = (attempt for attempt in itertools.count() if attempt not in taken)
+        return list(itertools.islice(free, count))
 
     def all_runs(self) -> list[FinishedRun]:
         """Return every finished run of the experiment."""
-        return list(finished_runs(self.exp_dir, "*/*/*/run_*"))
+        return [run for run, _ in finished_runs(self.exp_dir, "*/*/*/run_*")]
 
 
 def finish_run(run_dir: Path, record: EpisodeRecord) -> Path:
@@ -108,12 +128,13 @@ def finish_run(run_dir: Path, record: EpisodeRecord) -> Path:
     return path
 
 
-def finished_runs(folder: Path, pattern: str) -> Iterator[FinishedRun]:
+def finished_runs(folder: Path, pattern: str) -> Iterator[tuple[FinishedRun, EpisodeRecord]]:
     """Yield the finished runs among the folders that a pattern below ``folder`` matches, in order of their path."""
     for info in sorted(folder.glob(f"{pattern}/{INFO_FILE}")):
+        run = FinishedRun(info.parent)
         try:
-            yield FinishedRun(info.parent, EpisodeRecord.from_dict(json.loads(info.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, BenchmarkError):
+            yield run, run.record
+        except BenchmarkError:
             continue  # not ours, or cut off by a full disk: then it is not finished
 
 
@@ -128,11 +149,10 @@ def folder_name(name: str) -> str:
 
 
 def _counts(record: EpisodeRecord, request: EpisodeRequest, task_digest: str | None) -> bool:
-    same = ("agent", "seed", "max_steps", "time_limit_s")
+    same = ("agent", "seed", "max_steps", "time_limit_s", "step_deadline_s")
     asked = {**request.public(), "agent_args": masked(request.agent_args)}
     return (
-        not record.outcome.is_broken
-        and not record.interrupted
+        record.says_something
         and all(record.request.get(key) == asked[key] for key in (*same, "agent_args"))
         and (task_digest is None or record.task_digest in (None, task_digest))
     )

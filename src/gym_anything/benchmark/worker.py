@@ -8,6 +8,7 @@ leaving nothing behind.
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import signal
@@ -15,9 +16,11 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from gym_anything._util import labels
 from gym_anything.benchmark.agent_thread import EpisodeStop
 from gym_anything.benchmark.episode_request import EpisodeRequest
 
@@ -47,14 +50,19 @@ class NewsLine:
         self.send("step", steps=steps, max_steps=max_steps)
 
 
-def main() -> None:
-    """Play the episode that the parent orders, and end the process."""
+def main(fd: int = SOCKET_FD) -> None:
+    """Do what the parent orders over a socket, and end the process."""
     code = 1
     try:
         signal.signal(signal.SIGTERM, _give_up)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to understand
-        with socket.socket(fileno=SOCKET_FD) as sock, sock.makefile("rb") as orders:
-            _play(sock, orders)
+        with socket.socket(fileno=fd) as sock, sock.makefile("rb") as orders:
+            order = json.loads(orders.readline())
+            _stand_where_the_owner_stands(order)
+            if "check" in order:
+                _check(sock, order)
+            else:
+                _play(sock, orders, order)
         code = 0
     except KeyboardInterrupt:
         code = 130  # everything was cleaned up on its way here
@@ -67,9 +75,19 @@ def main() -> None:
     os._exit(code)
 
 
-def _play(sock: socket.socket, orders: IO[bytes]) -> None:
-    order = json.loads(orders.readline())
+def _stand_where_the_owner_stands(order: Mapping[str, Any]) -> None:
+    """Take over import path, environment and working directory; the latter two are told to a forked process only."""
     sys.path[:] = order["sys_path"]
+    if "environment" in order:
+        kept = {name: os.environ[name] for name in (labels.ENV_NAME,) if name in os.environ}
+        os.environ.clear()
+        os.environ.update({**order["environment"], **kept})
+    if "cwd" in order:
+        os.chdir(order["cwd"])
+    importlib.invalidate_caches()
+
+
+def _play(sock: socket.socket, orders: IO[bytes], order: Mapping[str, Any]) -> None:
     request = EpisodeRequest.from_dict(order["request"])
     stop = EpisodeStop()
     threading.Thread(target=_listen, args=(orders, stop), name="orders", daemon=True).start()
@@ -84,9 +102,21 @@ def _play(sock: socket.socket, orders: IO[bytes]) -> None:
             news,
             stop=stop,
             on_record=lambda record: news.send("record", record=record.to_dict()),
+            on_facts=lambda facts: news.send("facts", facts=dict(facts)),
         )
     finally:
         sock.shutdown(socket.SHUT_RDWR)  # ends the listening thread, which holds the reading side
+
+
+def _check(sock: socket.socket, order: Mapping[str, Any]) -> None:
+    """Make everything that episodes need and start nothing; each thing that was made, or not, is a piece of news."""
+    from gym_anything.benchmark.preflight import try_to_make
+
+    news = NewsLine(sock)
+    requests = [EpisodeRequest.from_dict(request) for request in order["check"]]
+    for made in try_to_make(requests, Path(order["run_dir"])):
+        news.send("made", made=made.to_dict())
+    sock.shutdown(socket.SHUT_RDWR)
 
 
 def _listen(orders: IO[bytes], stop: EpisodeStop) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gym_anything.benchmark.layout import Benchmark
     from gym_anything.benchmark.plan import Plan
     from gym_anything.benchmark.report import Report
-    from gym_anything.benchmark.results import ResultsFolder
+    from gym_anything.benchmark.results import FinishedRun, ResultsFolder
 
 
 @click.command()
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 @click.option("--max-tasks", type=click.IntRange(1), default=None, help="At most so many tasks, the first ones.")
 @click.option("--min-runs", type=click.IntRange(1), default=1, show_default=True, help="Runs of each task.")
 @click.option("--skip-existing", is_flag=True, help="Count finished runs that are there already; play what is missing.")
+@click.option(
+    "--retries",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Begin an episode again whose set-up broke, so often; nothing else is tried again.",
+)
 @click.option("--exp", default=None, help="Name of the experiment, for the results folder. Default: the benchmark's.")
 @click.option("--dry-run", is_flag=True, help="Print what would be played, and stop.")
 @episode_options
@@ -44,8 +51,10 @@ if TYPE_CHECKING:
 def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, jobs: int, **options: Any) -> None:
     """Let an agent play the tasks of ENV (a name in the benchmark, its folder, or `all`) and print the table.
 
-    Each episode runs in a process of its own, bounded from outside. Results are kept as they come; --skip-existing
-    goes on where an earlier run was cut off. Ctrl-C once lets running episodes finish, twice stops now.
+    Each episode runs in a process of its own, bounded from outside. What would break all of them (an agent that cannot
+    be made, an unknown runner) is refused before any world starts; an episode for which there is no memory waits.
+    Results are kept as they come; --skip-existing goes on where an earlier run was cut off. Ctrl-C once lets running
+    episodes finish, twice stops now.
 
     Exit code 1 when an episode was broken or could not be planned, or did not end as --expect says.
     """
@@ -57,7 +66,7 @@ def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, job
     if dry_run:
         _print_plan(plan, as_json)
         return
-    report, interrupted = _play(plan, results, jobs, quiet=as_json)
+    report, interrupted = _play(plan, results, jobs, options["retries"], quiet=as_json)
     if as_json:
         place = {"benchmark": found.name, "exp": results.exp, "results_dir": str(results.exp_dir)}
         print_json({**place, **report.as_dict()})
@@ -96,21 +105,46 @@ def _plan(env: str, found: Benchmark, results: ResultsFolder, options: dict[str,
     return plan_benchmark(found, choice, request_template(options), results)
 
 
-def _play(plan: Plan, results: ResultsFolder, jobs: int, *, quiet: bool) -> tuple[Report, bool]:
+def _play(plan: Plan, results: ResultsFolder, jobs: int, retries: int, *, quiet: bool) -> tuple[Report, bool]:
     from gym_anything.benchmark.execute import execute
+    from gym_anything.benchmark.forking_executor import ForkingExecutor
+    from gym_anything.benchmark.preflight import check_configuration
     from gym_anything.benchmark.process_executor import ProcessExecutor
     from gym_anything.benchmark.report import Report
+    from gym_anything.benchmark.results_index import ResultsIndex
     from gym_anything.benchmark.stop_signal import StopSignal
     from gym_anything.cli.interrupts import interrupts_stop
     from gym_anything.cli.progress import RunProgress
+    from gym_anything.errors import Aborted
+    from gym_anything.pool.episode_gate import MemoryGate
 
     stop = StopSignal()
     progress = RunProgress(len(plan.requests), quiet=quiet)
-    with interrupts_stop(stop, first_says="no new episodes; waiting for those that run."), progress:
-        played = execute(plan.requests, ProcessExecutor(), results, jobs=jobs, stop=stop, on_news=progress.news)
+    played: list[FinishedRun] = []
+    remarks: tuple[str, ...] = ()
+    with interrupts_stop(stop, first_says="no new episodes; waiting for those that run."):
+        try:
+            found = check_configuration(plan.requests, ProcessExecutor(), stop=stop)
+            remarks = found.remarks
+            with ForkingExecutor(found.modules) as executor, progress:
+                played = execute(
+                    plan.requests,
+                    executor,
+                    results,
+                    jobs=jobs,
+                    retries=retries,
+                    admission=MemoryGate(),
+                    stop=stop,
+                    on_news=progress.news,
+                )
+        except Aborted:
+            pass  # stopped before anything began: the report says that nothing was played
+    if results.exp_dir.is_dir():
+        with ResultsIndex(results.exp_dir) as index:
+            index.refresh()
     cut_off = len(plan.requests) - len(played)
     runs = (*plan.existing, *played)
-    return Report(runs, len(plan.existing), plan.problems, plan.remarks, cut_off), stop.finishing
+    return Report(runs, len(plan.existing), plan.problems, (*plan.remarks, *remarks), cut_off), stop.finishing
 
 
 def _is_fine(report: Report, expect: str | None) -> bool:

@@ -16,6 +16,7 @@ _ABILITIES = {
     "fast_io": "fast I/O",
     "checkpoint_caching": "caching",
     "savevm": "savevm",
+    "fork": "forks",
     "live_recording": "recording",
     "time_control": "own clock",
     "acks_input_delivery": "input acknowledged",

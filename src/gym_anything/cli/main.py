@@ -27,13 +27,21 @@ OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("gym_anything.cli.run:run", "Let an agent play one episode and print the verdict."),
     "benchmark": ("gym_anything.cli.benchmark:benchmark", "Let an agent play many tasks and print the table."),
+    "report": ("gym_anything.cli.report:report", "Print what an experiment comes to, or compare two."),
+    "view": ("gym_anything.cli.view:view", "Show experiments as a web page: runs, episodes step by step."),
+    "export": ("gym_anything.cli.export:export", "Write an experiment's trajectories as data for training."),
     "agents": ("gym_anything.cli.agents:agents", "List the agents that --agent can name."),
+    "index": ("gym_anything.cli.index:index", "Make the index of an experiment's results anew."),
     "list": ("gym_anything.cli.list:list_", "List benchmarks, environments, tasks or splits."),
     "validate": ("gym_anything.cli.validate:validate", "Check an environment and its tasks."),
     "verify": ("gym_anything.cli.verify:verify", "Prove specs, a corpus of them, or a task."),
     "doctor": ("gym_anything.cli.doctor:doctor", "Try what this machine can do, with a fix for what it cannot."),
     "bench": ("gym_anything.cli.bench:bench", "Measure parts of this package on this machine."),
     "compatibility": ("gym_anything.cli.compatibility:compatibility", "Show what each runner supports."),
+    "image": ("gym_anything.cli.image:image", "Build, list and verify images of guests."),
+    "pool": ("gym_anything.cli.pool:pool", "Keep replicas warm in a process of its own; look at them; end them."),
+    "top": ("gym_anything.cli.top:top", "Show what runs on this host: pools, replicas, worlds, what they use."),
+    "host": ("gym_anything.cli.host:host", "Read and raise what bounds the number of worlds on this machine."),
     "cache": ("gym_anything.cli.cache:cache", "List, purge or collect checkpoints and left-overs."),
 }
 """Name to (where the command lives, its line in the help)."""

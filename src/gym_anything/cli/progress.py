@@ -61,11 +61,14 @@ class RunProgress:
                 self._count[news.record.outcome.status] += 1
             if self._live is not None:
                 self._show(news)
-            elif not self._quiet and news.kind in ("finished", "cut_off"):
+            elif not self._quiet and news.kind in ("held", "retry", "finished", "cut_off"):
                 self._print(news)
 
     def _show(self, news: EpisodeNews) -> None:
         label = news.request.label
+        if news.kind == "held":
+            self._print(news)
+            return
         if news.kind == "started":
             self._bars[news.index] = self._live.add_task(f"{label}: starting", total=None)
             return
@@ -78,20 +81,27 @@ class RunProgress:
             self._live.update(bar, completed=news.steps, total=news.max_steps)
         else:
             self._live.remove_task(self._bars.pop(news.index))
-            self._live.update(self._overall, advance=1, description=self._tally())
+            done = news.kind != "retry"
+            self._live.update(self._overall, advance=1 if done else 0, description=self._tally())
             self._print(news)
 
     def _print(self, news: EpisodeNews) -> None:
         from rich.text import Text
 
         record = news.record
-        if record is None:
+        if news.kind == "held":
+            line = Text(f"{news.request.label}: waits for memory: {news.reason}", style="dim")
+        elif record is None:
             line = Text(f"{news.request.label}: cut off", style="dim")
         else:
             status = record.outcome.status
             line = Text(f"{news.request.label}: ")
             line.append(status, style=COLOURS[status])
             line.append(f"  {record.steps} steps, {record.duration_s:.1f} s")
+            if news.kind == "retry":
+                line.append(
+                    f"; its set-up broke, it will be begun again: {' '.join(record.outcome.story.split())[:120]}"
+                )
         target = self._live.console if self._live is not None else self._console
         target.print(line)
 

@@ -41,6 +41,7 @@ def run(env: str, task: str | None, benchmark: str | None, exp: str, as_json: bo
     echo = options["verbose"] or options["debug"]
     executor = ProcessExecutor(finish_early=True, echo=echo)
     results = ResultsFolder(Path(options["results_dir"]), exp)
+    request = replace(request, attempt=results.free_attempts(request, 1)[0])
     progress = RunProgress(1, quiet=as_json or echo)
     with interrupts_stop(stop, first_says="ending the episode; it is judged as it stands."), progress:
         played = execute([request], executor, results, stop=stop, on_news=progress.news)

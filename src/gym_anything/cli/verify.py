@@ -14,6 +14,7 @@ from gym_anything.cli.output import json_option, make_console, print_json, print
 if TYPE_CHECKING:
     from gym_anything.benchmark.corpus import BenchmarkReport
     from gym_anything.benchmark.layout import Benchmark
+    from gym_anything.cli.verify_plays import PlayedTask
 
 _COUNTED = ("environments", "tasks", "splits", "checklists")
 
@@ -48,15 +49,30 @@ def spec(path: str, as_json: bool) -> None:
 @click.argument("folder", metavar="DIR", type=click.Path())
 @json_option
 @click.option("--details", is_flag=True, help="List every missing file, warning and remark, not only their number.")
-def corpus(folder: str, as_json: bool, details: bool) -> None:
+@click.option("--prove", is_flag=True, help="Also play every task, as `verify task` does. Takes worlds and time.")
+@click.option("--env", "envs", multiple=True, help="With --prove: only this environment (several times: these).")
+@click.option("--task", "tasks", multiple=True, help="With --prove: only this task (several times: these).")
+@click.option("--max-tasks", type=click.IntRange(1), default=None, help="With --prove: no more tasks than this.")
+@click.option("--runner", default=None, help="With --prove: on this runner (key or locator).")
+@click.option("--artifacts", default=None, type=click.Path(), help="With --prove: folder for the episodes' artifacts.")
+def corpus(folder: str, as_json: bool, details: bool, prove: bool, **options: Any) -> None:
     """Load every environment, task and split of every benchmark under DIR.
 
     What does not load is listed file by file, and the exit code is 1. What is missing beside the specs (scripts,
     verifiers, mount sources) is reported apart: loading does not need it, running does.
+
+    With --prove each task is played, too: doing nothing and near misses must fail, the solution must pass, verdicts
+    must repeat, judges must touch nothing.
     """
     from gym_anything.benchmark.corpus import find_benchmarks_under
+    from gym_anything.cli.verify_plays import Chosen, prove_benchmarks
 
-    _finish(_verified(find_benchmarks_under(folder)), folder, as_json, details=details)
+    if not prove and any(options.values()):
+        raise click.UsageError("--env, --task, --max-tasks, --runner and --artifacts need --prove")
+    benchmarks = find_benchmarks_under(folder)
+    reports = _verified(benchmarks)
+    proofs = prove_benchmarks(benchmarks, Chosen(**options)) if prove else None
+    _finish(reports, folder, as_json, details=details, proofs=proofs)
 
 
 def _verified(benchmarks: list[Benchmark]) -> list[BenchmarkReport]:
@@ -79,11 +95,20 @@ def _verified(benchmarks: list[Benchmark]) -> list[BenchmarkReport]:
     return reports
 
 
-def _finish(reports: list[BenchmarkReport], path: str, as_json: bool, *, details: bool) -> None:
-    ok = all(report.ok for report in reports)
+def _finish(
+    reports: list[BenchmarkReport],
+    path: str,
+    as_json: bool,
+    *,
+    details: bool,
+    proofs: list[PlayedTask] | None = None,
+) -> None:
+    ok = all(report.ok for report in reports) and all(played.ok for played in proofs or ())
     if as_json:
         loaded = {name: sum(report.loaded[name] for report in reports) for name in _COUNTED}
         body = {"ok": ok, "path": path, "loaded": loaded, "benchmarks": [report.as_dict() for report in reports]}
+        if proofs is not None:
+            body["proofs"] = [played.as_dict() for played in proofs]
         print_json(body)
     else:
         _print_table(reports)
@@ -92,6 +117,10 @@ def _finish(reports: list[BenchmarkReport], path: str, as_json: bool, *, details
         _print_apart("warnings", ((w.kind, str(w)) for r in reports for w in r.warnings), details)
         remarks = ((x.kind, f"{x.path}: {x.message}") for r in reports for x in r.remarks)
         _print_apart("remarks", remarks, details)
+        if proofs is not None:
+            from gym_anything.cli.verify_plays import print_played
+
+            print_played(proofs)
     if not ok:
         click.get_current_context().exit(1)
 

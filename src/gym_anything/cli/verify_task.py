@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from gym_anything.cli.output import json_option, make_console, print_json, print
 
 if TYPE_CHECKING:
     from gym_anything.episode.env import GymAnythingEnv
-    from gym_anything.episode.task_proof import ProofRow
+    from gym_anything.episode.task_proof import TaskProof
 
 _STORY_CHARACTERS = 300
 
@@ -41,32 +42,58 @@ def task(
     """Play TASK (its folder's name) of ENV (a folder, or a name in a benchmark) and check its verdicts.
 
     Doing nothing must not pass. A solution beside the task (oracle.json) must pass, each near miss (near_miss_*.json)
-    must not. A broken episode proves nothing. Exit code 1 when one verdict is not the expected one.
+    must not. Each final state is judged twice: the verdicts must agree and judging must touch nothing. A broken episode
+    proves nothing. Exit code 1 when something is unsound.
     """
     from gym_anything.benchmark.layout import find_env_dir
-    from gym_anything.episode.task_proof import find_attempts, prove
-    from gym_anything.specs.loading import load_task
 
     env_dir = find_env_dir(env, benchmark)
+    console = make_console(stderr=True)
+    with console.status(task) if console.is_terminal else nullcontext() as status:
+        proof = prove_one(
+            env_dir,
+            task,
+            runner=runner,
+            fast_io=fast_io,
+            artifacts=artifacts,
+            seed=seed,
+            use_cache=use_cache,
+            on_attempt=lambda name: status.update(f"{task}: {name}") if status is not None else None,
+        )
+    if as_json:
+        print_json(proof.as_dict())
+    else:
+        print_proof(proof)
+    if not proof.ok:
+        click.get_current_context().exit(1)
+
+
+def prove_one(
+    env_dir: Path,
+    task: str,
+    *,
+    runner: str | None = None,
+    fast_io: bool | None = None,
+    artifacts: str | None = None,
+    seed: int | None = None,
+    use_cache: bool = False,
+    on_attempt: Callable[[str], object] = lambda _name: None,
+) -> TaskProof:
+    """Prove one task of an environment. Raises: SpecError, PluginError, BenchmarkError for what cannot be played."""
+    from gym_anything.episode.task_proof import find_attempts, prove_task
+    from gym_anything.specs.loading import load_task
+
     attempts = find_attempts(load_task(env_dir, task).root)
     overrides = {"recording": {"output_dir": artifacts}} if artifacts else None
-
-    def make_env() -> GymAnythingEnv:
-        return _make(env_dir, task, overrides, runner, fast_io)
-
-    console = make_console(stderr=True)
-    rows: list[ProofRow] = []
-    for attempt in attempts:
-        with console.status(f"{task}: {attempt.name}") if console.is_terminal else nullcontext():
-            rows.append(prove(make_env, attempt, seed=seed, use_cache=use_cache))
-    ok, has_solution = all(row.ok for row in rows), any(attempt.must_pass for attempt in attempts)
-    if as_json:
-        listed = [row.as_dict() for row in rows]
-        print_json({"ok": ok, "env": str(env_dir), "task": task, "has_solution": has_solution, "attempts": listed})
-    else:
-        _print(rows, has_solution)
-    if not ok:
-        click.get_current_context().exit(1)
+    return prove_task(
+        lambda: _make(env_dir, task, overrides, runner, fast_io),
+        attempts,
+        env=str(env_dir),
+        task=task,
+        seed=seed,
+        use_cache=use_cache,
+        on_attempt=on_attempt,
+    )
 
 
 def _make(
@@ -79,7 +106,8 @@ def _make(
     return from_config(env_dir, task, overrides, runner=runner, fast_io=fast_io)
 
 
-def _print(rows: list[ProofRow], has_solution: bool) -> None:
+def print_proof(proof: TaskProof) -> None:
+    """Print the attempts, then each finding, then where the artifacts of what went wrong lie."""
     cells = [
         [
             row.attempt,
@@ -89,13 +117,14 @@ def _print(rows: list[ProofRow], has_solution: bool) -> None:
             "ok" if row.ok else "NOT OK",
             f"{row.seconds:.1f} s",
         ]
-        for row in rows
+        for row in proof.rows
     ]
     print_table(["attempt", "expected", "verdict", "score", "", "time"], cells)
-    for row in rows:
+    for finding in proof.findings:
+        where = f"{finding.attempt}: " if finding.attempt else ""
+        click.echo(f"{finding.level}: {where}{finding.message}")
+    for row in proof.rows:
         if not row.ok:
             click.echo(f"{row.attempt}: {row.story[:_STORY_CHARACTERS]}")
             if row.episode_dir:
                 click.echo(f"  artifacts: {row.episode_dir}")
-    if not has_solution:
-        click.echo("note: no oracle.json beside the task, so nothing shows that it can be solved")

@@ -12,14 +12,18 @@ from typing import Any
 from gym_anything._util import orphans
 from gym_anything._util.orphans import Collector, Orphan
 from gym_anything._util.remove_tree import remove_tree
-from gym_anything._util.state_dir import state_root
+from gym_anything._util.state_dir import LOGS, state_root
 from gym_anything.errors import GymAnythingError, PluginError, SpecNotFound
 from gym_anything.runtime.checkpoints.store import Checkpoint, CheckpointStore
+from gym_anything.runtime.images.prepared.store import FOLDER as PREPARED
+from gym_anything.runtime.images.store import image_root
 from gym_anything.runtime.native.locate import cache_folder
 from gym_anything.runtime.runners.registry import known_runners, resolve_runner
 
 CHECKPOINTS = "checkpoints"
 _DAY_S = 86_400.0
+_IMAGES = "root file systems of guests, built from recipes"
+_PREPARED_IMAGES = "images that were imported, and what is there of cut downloads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Component:
         owner: the runner's key, or ``core``.
         removal: deletes one path of it (a runner may need more rights than ours for its files).
         collector: finds and removes what killed runs have left of it elsewhere, for ``cache gc``.
+        apart: names in its folders that are another cache.
     """
 
     name: str
@@ -62,13 +67,14 @@ class Component:
     desc: str
     removal: Callable[[Path], None] = remove_tree
     collector: Collector | None = None
+    apart: frozenset[str] = frozenset()
 
     def entries(self) -> list[Entry]:
         """Return what is in it, the oldest first."""
         if self.category == CHECKPOINTS:
             found = [_checkpoint_entry(checkpoint) for path in self.paths for checkpoint in CheckpointStore(path).all()]
         else:
-            found = [entry for path in self.paths for entry in _path_entries(path)]
+            found = [entry for path in self.paths for entry in _path_entries(path, self.apart)]
         return sorted(found, key=lambda entry: (entry.created_at, entry.key))
 
 
@@ -93,7 +99,12 @@ class Purge:
 
 def components() -> tuple[list[Component], list[str]]:
     """Return every cache there is, and what went wrong when runners were asked for theirs."""
-    found = [Component("native", "programs", "core", (cache_folder(),), "builds of our C programs")]
+    found = [
+        Component("native", "programs", "core", (cache_folder(),), "builds of our C programs"),
+        Component("logs", "logs", "core", (state_root() / LOGS,), "logs of pools, each replaced by its next start"),
+        Component("images", "images", "core", (image_root(),), _IMAGES, apart=frozenset({PREPARED})),
+        Component("prepared-images", "images", "core", (image_root() / PREPARED,), _PREPARED_IMAGES),
+    ]
     problems = []
     for plugin in known_runners():
         try:
@@ -191,14 +202,15 @@ def _checkpoint_entry(checkpoint: Checkpoint) -> Entry:
     return Entry(checkpoint.key, checkpoint.path, _size_bytes(checkpoint.path), created_at, checkpoint.parents)
 
 
-def _path_entries(folder: Path) -> Iterator[Entry]:
+def _path_entries(folder: Path, apart: frozenset[str]) -> Iterator[Entry]:
     try:
         with os.scandir(folder) as found:
             entries = [(entry.name, Path(entry.path), entry.stat(follow_symlinks=False)) for entry in found]
     except (FileNotFoundError, NotADirectoryError):
         return
     for name, path, info in entries:
-        if not name.endswith(".lock"):  # a lock that is removed no longer excludes anybody
+        # A lock that is removed no longer excludes anybody.
+        if name not in apart and not name.endswith(".lock"):
             yield Entry(name, path, _size_bytes(path), info.st_mtime)
 
 

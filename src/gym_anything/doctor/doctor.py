@@ -33,6 +33,7 @@ def probes(locators: Sequence[str] = ()) -> list[Probe]:
         Probe("x-server", desktop.desktop),
         Probe("namespaces", machine.namespaces),
         Probe("kvm", machine.kvm),
+        Probe("large-pages", machine.large_pages),
         Probe("reflink", storage.reflinks),
         Probe("video-encoder", programs.encoder),
         Probe("memory", machine.memory),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -51,6 +53,22 @@ class EpisodeFolder:
         self._trajectory.write(line.encode("utf-8", "backslashreplace").decode("utf-8"))
         self._trajectory.flush()
 
+    def continue_from(self, other: EpisodeFolder) -> None:
+        """Begin with the trajectory that another episode of the same specs has so far. Called: before any event."""
+        assert self._trajectory is not None
+        with (other.path / TRAJECTORY).open(encoding="utf-8") as stream:
+            shutil.copyfileobj(stream, self._trajectory)
+        self._trajectory.flush()
+
+    def take_frame(self, picture: Path) -> Path:
+        """Have another episode's picture under its own name here, by the same blocks where the disk can."""
+        target = self.path / picture.name
+        try:
+            os.link(picture, target)
+        except OSError:  # another file system, or one without links
+            shutil.copyfile(picture, target)
+        return target
+
     def events(self, kind: str) -> Iterator[dict[str, Any]]:
         """Read back the trajectory's events of one kind."""
         with (self.path / TRAJECTORY).open(encoding="utf-8") as stream:
@@ -61,7 +79,7 @@ class EpisodeFolder:
 
     def path_of_frame(self, number: int) -> Path:
         """Return where frame ``number`` goes: 0 is the first observation, n the one after step n."""
-        return self.path / f"frame_{number:05d}.png"
+        return self.path / frame_name(number)
 
     def write_json(self, name: str, data: Mapping[str, Any]) -> Path:
         """Write a JSON artifact whole."""
@@ -75,6 +93,11 @@ class EpisodeFolder:
         trajectory, self._trajectory = self._trajectory, None
         if trajectory is not None:
             trajectory.close()
+
+
+def frame_name(number: int) -> str:
+    """Return the file of a frame: 0 is the first observation, n the one after step n."""
+    return f"frame_{number:05d}.png"
 
 
 def plain(value: Any) -> Any:

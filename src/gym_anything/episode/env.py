@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,7 @@ from gym_anything.episode import finish
 from gym_anything.episode.cache_plan import plan_cache
 from gym_anything.episode.env_access import EnvAccess
 from gym_anything.episode.episode import Episode
+from gym_anything.episode.forking import fork_episode
 from gym_anything.episode.guarding import guarded, stop_world
 from gym_anything.episode.limits import CLOSED
 from gym_anything.episode.observing import observe
@@ -18,7 +20,8 @@ from gym_anything.episode.opening import open_session
 from gym_anything.episode.reset import begin_episode, bring_up, set_up_task
 from gym_anything.episode.shaping import step_reward
 from gym_anything.episode.stepping import StepRequest, run_step
-from gym_anything.errors import Aborted, GymAnythingError, WorldLost
+from gym_anything.episode.warming import warm_up
+from gym_anything.errors import Aborted, GymAnythingError, SpecInvalid, WorldLost
 
 if TYPE_CHECKING:
     from gym_anything.runtime.runners.base import BaseRunner
@@ -50,6 +53,7 @@ class GymAnythingEnv(EnvAccess):
         fast_io: bool = False,
         strict_hooks: bool = False,
         pacing: str | None = None,
+        settle_ignore: Sequence[Sequence[int]] | None = None,
         warnings: Sequence[str] = (),
     ) -> None:
         """Bind a world to a task; nothing is started yet.
@@ -63,6 +67,7 @@ class GymAnythingEnv(EnvAccess):
             strict_hooks: a set-up hook that exits non-zero raises instead of marking the episode ``setup_failed``.
             pacing: ``legacy``, ``fast`` or ``settle`` (wait until the screen is at rest instead of sleeping; the step's
                 ``info["settle"]`` says whether it came to rest); by default follows ``fast_io``.
+            settle_ignore: boxes ``[x, y, width, height]`` in which changes never count for a settle.
             warnings: what loading the specs remarked.
         Raises: PluginError kinds, MissingDependency, SpecInvalid, UnsupportedFeature (no fast I/O).
         """
@@ -77,6 +82,7 @@ class GymAnythingEnv(EnvAccess):
             fast_io=fast_io,
             strict_hooks=strict_hooks,
             pacing=pacing,
+            settle_ignore=settle_ignore,
             warnings=warnings,
         )
         self._episode: Episode | None = None
@@ -104,12 +110,39 @@ class GymAnythingEnv(EnvAccess):
         plan = plan_cache(session, use_cache=use_cache, cache_level=cache_level, use_savevm=use_savevm)
         self._complete_open_episode()
         self._detach_last_screen()
-        stop_world(session)
+        if session.warm is None or not session.warm.fits(session, plan, seed):
+            stop_world(session)
         self._episode = episode = begin_episode(session, plan, seed)
         with guarded(session, episode, "reset", stop_on_any_error=True):
             observation = bring_up(session, episode, plan)
             episode.folder.append("session", self.get_session_info().to_dict())
         return self._remember(observation)
+
+    def warm_up(
+        self,
+        seed: int | None = None,
+        use_cache: bool = False,
+        cache_level: CacheLevel = "post_start",
+        use_savevm: bool = False,
+    ) -> None:
+        """Complete an open episode and bring a world up as ``reset`` does, up to its task; for pools.
+
+        The next ``reset`` with the same cache arguments goes on from there, with whatever task ``set_task`` has named
+        by then; any other one begins with a world of its own. So does one with another ``seed`` where the runner's
+        ``seed_matters_at_start``. The runner learns of the episode before the start (without a task, with a folder for
+        the time being) and again in ``reset``.
+
+        Raises: as ``reset``; SpecInvalid for ``post_task``, which is a level of a task.
+        """
+        session = self._session
+        plan = plan_cache(session, use_cache=use_cache, cache_level=cache_level, use_savevm=use_savevm)
+        if plan.level == "post_task":
+            raise SpecInvalid("warm_up: a world that has no task yet ends with post_start, not post_task")
+        self._complete_open_episode()
+        self._detach_last_screen()
+        stop_world(session)
+        self._episode = None
+        warm_up(session, plan, seed)
 
     def step(
         self,
@@ -120,6 +153,7 @@ class GymAnythingEnv(EnvAccess):
         capture_observation: bool = True,
         settle_after_actions: bool = True,
         trajectory_metadata: Mapping[str, Any] | None = None,
+        settle_ignore: Sequence[Sequence[int]] = (),
     ) -> Step:
         """Do actions, return ``(obs, reward, done, info)``.
 
@@ -132,6 +166,7 @@ class GymAnythingEnv(EnvAccess):
             mark_done: the agent says that it is done: the episode is completed and judged.
             settle_after_actions: wait after input as the pacing has it.
             trajectory_metadata: kept with the step in ``traj.jsonl``.
+            settle_ignore: more boxes ``[x, y, width, height]`` in which changes do not count, for this step's settles.
         Raises: ActionError (nothing was done), ActionUnsupported, InputNotDelivered, StateError.
         """
         session, episode = self._session, self._open_episode("step")
@@ -142,6 +177,7 @@ class GymAnythingEnv(EnvAccess):
             capture_observation,
             settle_after_actions,
             trajectory_metadata,
+            settle_ignore,
         )
         self._detach_last_screen()
         with guarded(session, episode, "step"):
@@ -174,6 +210,29 @@ class GymAnythingEnv(EnvAccess):
             except WorldLost as error:
                 finish.lose(session, episode, error, "evaluate")
         return {**(episode.report or {}), "reward": episode.reward}
+
+    def fork(self, n: int) -> list[GymAnythingEnv]:
+        """Branch the running episode into ``n`` more from its present state; this one goes on.
+
+        Each fork is an environment of its own with an open episode: same task, spaces, limits and settings (no
+        reporter), the steps and the time used so far, its own world, recorder and folder. That folder begins with the
+        trajectory and pictures up to here and says in ``forked_from`` and ``summary.json`` (``lineage``) where it comes
+        from. What actions hold pressed is released before, here, too. Close every fork; forks can be forked.
+
+        Called: while the episode is open. Blocks: this world stands still for less than a second; then until every
+        fork can be used. Raises: UnsupportedFeature where the world cannot (it says why and what to do instead),
+        SpecInvalid for an ``n`` below 1, StateError, WorldError kinds: then there is no fork.
+        """
+        session, episode = self._session, self._open_episode("fork")
+        self._detach_last_screen()
+        with guarded(session, episode, "fork"):
+            pairs = fork_episode(session, episode, n)
+        forks = []
+        for fork_session, fork_of_episode in pairs:
+            fork = copy.copy(self)
+            fork._session, fork._episode, fork._last_screen = fork_session, fork_of_episode, None
+            forks.append(fork)
+        return forks
 
     def close(self) -> None:
         """Complete an open episode, stop the world. Harmless when repeated."""

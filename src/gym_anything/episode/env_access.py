@@ -8,13 +8,26 @@ from typing import Any
 
 from gym_anything.episode.env_facts import EnvFacts
 from gym_anything.episode.guarding import guarded
+from gym_anything.episode.opening import bind_task
 from gym_anything.episode.session import VerifierOverrides
+from gym_anything.episode.task_choice import TaskSource, choose_task
+from gym_anything.errors import StateError
 
 
 class EnvAccess(EnvFacts):
     """What a caller may change or fetch beside stepping."""
 
     # --- settings ------------------------------------------------------------------------------------------------
+
+    def set_task(self, task: TaskSource | None) -> None:
+        """Bind the environment to another task, with its own limits; verifier overrides begin anew.
+
+        Args: task: a spec, a dict, a task's folder or file, or a folder's name below the environment's ``tasks``.
+        Raises: SpecError kinds; StateError while an episode is open (complete it first).
+        """
+        if self._episode is not None and not self._episode.is_over:
+            raise StateError("set_task: an episode is open; complete it with step(mark_done=True) or close() first")
+        bind_task(self._session, choose_task(task, self._session.env_root))
 
     def set_episode_limits(self, *, max_steps: int | None = None, timeout_sec: float | None = None) -> None:
         """Set the limits of this and later episodes; ``None`` leaves one as it is. Raises: SpecInvalid."""

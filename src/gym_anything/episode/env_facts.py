@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gym_anything.episode.env_state import EnvState
+from gym_anything.episode.episode import Episode
+from gym_anything.episode.session import Session
 from gym_anything.episode.session_info import SessionInfo
 from gym_anything.runtime.runners.facts import get_runner_compatibility
 from gym_anything.runtime.runners.spec_check import check_spec
@@ -21,29 +23,7 @@ class EnvFacts(EnvState):
 
     def get_session_info(self) -> SessionInfo:
         """Return what is needed to reach the running world; a field that does not apply is None."""
-        session, world = self._session, self._session.runner.get_runtime_info()
-        spec = session.env_spec
-        screen = spec.observation_of("rgb_screen")
-        fps = screen.fps if screen is not None else None
-        return SessionInfo(
-            env_id=spec.id,
-            task_id=session.task_spec.id if session.task_spec is not None else None,
-            runner_name=session.runner_name,
-            platform_family=world.platform_family,
-            artifacts_dir=str(self.episode_dir) if self.episode_dir is not None else None,
-            resolution=session.runner.screen_size(),
-            fps=int(fps) if fps is not None else None,
-            network_enabled=spec.resources.net,
-            systemd_enabled=spec.security.use_systemd,
-            container_name=world.container_name,
-            instance_name=world.instance_name,
-            vnc_port=world.vnc_port,
-            vnc_url=world.vnc_url,
-            vnc_password=world.vnc_password,
-            ssh_port=world.ssh_port,
-            ssh_user=world.ssh_user,
-            ssh_password=world.ssh_password,
-        )
+        return session_info(self._session, self._episode)
 
     def get_compatibility_profile(self) -> dict[str, Any]:
         """Return what the runner says it supports, and which fields of this spec it does not enforce."""
@@ -56,6 +36,7 @@ class EnvFacts(EnvState):
             checkpoint_caching=runner.supports_checkpoint_caching(),
             savevm=runner.supports_savevm(),
             live_recording=runner.supports_live_recording(),
+            fork=runner.supports_fork(),
             time_control=runner.supports_time_control(),
             acks_input_delivery=runner.acks_input_delivery(),
             unenforced_fields=[[field.field, field.reason] for field in check.unenforced],
@@ -83,6 +64,11 @@ class EnvFacts(EnvState):
         return self._session.runner_name
 
     @property
+    def is_warm(self) -> bool:
+        """True from ``warm_up`` to the next ``reset``: a world is up and waits for its task."""
+        return self._session.warm is not None
+
+    @property
     def env_root(self) -> Path | None:
         """The folder of the environment."""
         return self._session.env_root
@@ -103,6 +89,15 @@ class EnvFacts(EnvState):
         return self.episode_dir
 
     @property
+    def lineage(self) -> dict[str, Any] | None:
+        """Where the present or last episode was forked from: ``parent``, ``ancestors``, ``step``, ``index``, ``count``.
+
+        None for an episode that began with ``reset``. Episodes are named by their folders.
+        """
+        lineage = self._episode.lineage if self._episode is not None else None
+        return None if lineage is None else lineage.to_dict()
+
+    @property
     def max_steps(self) -> int | None:
         """The step limit; None is none."""
         return self._session.limits.max_steps
@@ -116,3 +111,30 @@ class EnvFacts(EnvState):
     def warnings(self) -> list[str]:
         """What was tolerated or cannot be enforced: spec near-misses, fields the runner ignores, failed hooks."""
         return list(self._session.warnings)
+
+
+def session_info(session: Session, episode: Episode | None) -> SessionInfo:
+    """Return what is needed to reach a session's running world."""
+    world = session.runner.get_runtime_info()
+    spec = session.env_spec
+    screen = spec.observation_of("rgb_screen")
+    fps = screen.fps if screen is not None else None
+    return SessionInfo(
+        env_id=spec.id,
+        task_id=session.task_spec.id if session.task_spec is not None else None,
+        runner_name=session.runner_name,
+        platform_family=world.platform_family,
+        artifacts_dir=str(episode.folder.path) if episode is not None else None,
+        resolution=session.runner.screen_size(),
+        fps=int(fps) if fps is not None else None,
+        network_enabled=spec.resources.net,
+        systemd_enabled=spec.security.use_systemd,
+        container_name=world.container_name,
+        instance_name=world.instance_name,
+        vnc_port=world.vnc_port,
+        vnc_url=world.vnc_url,
+        vnc_password=world.vnc_password,
+        ssh_port=world.ssh_port,
+        ssh_user=world.ssh_user,
+        ssh_password=world.ssh_password,
+    )

@@ -27,6 +27,32 @@ class FailedSetup:
         return f"set-up hook {self.stage} {how}{tail}"
 
 
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a forked episode comes from. An episode's name is that of its folder.
+
+    Attributes:
+        ancestors: names of the episodes it goes on, the first one first, its parent last.
+        step: the parent's step after which it branched off.
+        index: its number among the forks of one call, from 0; ``count`` is how many these were.
+    """
+
+    ancestors: tuple[str, ...]
+    step: int
+    index: int
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        return {
+            "parent": self.ancestors[-1],
+            "ancestors": list(self.ancestors),
+            "step": self.step,
+            "index": self.index,
+            "count": self.count,
+        }
+
+
 @dataclass
 class Episode:
     """One episode. ``is_over`` is set exactly once, with the final outcome and report (``finish.seal``).
@@ -36,11 +62,13 @@ class Episode:
         frames: the screenshots on disk, in order; ``step_frames`` those after steps.
         outcome: None while open, and for an episode without a task.
         judgements: how often ``evaluate`` was called.
+        lineage: where it was forked from; None for one that began with ``reset``.
     """
 
     folder: EpisodeFolder
     frame_work: FrameWork
     seed: int | None
+    lineage: Lineage | None = None
     started_ts: float = field(default_factory=time.time)
     began_at: float | None = None
     steps: int = 0

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gym_anything.episode.env import GymAnythingEnv
-from gym_anything.errors import SpecInvalid, SpecNotFound
+from gym_anything.episode.task_choice import ChosenTask, choose_task, task_of_key
+from gym_anything.errors import SpecInvalid
 from gym_anything.specs.env_spec import EnvSpec
-from gym_anything.specs.loading import checked_env, checked_task, load_env, load_task, single_task
-from gym_anything.specs.reading import find_spec_file, read_document
+from gym_anything.specs.loading import checked_env, load_env, single_task
 from gym_anything.specs.task_spec import TaskSpec
 
 
@@ -24,6 +24,7 @@ def from_config(
     strict_hooks: bool = False,
     runner: str | None = None,
     pacing: str | None = None,
+    settle_ignore: Sequence[Sequence[int]] | None = None,
 ) -> GymAnythingEnv:
     """Make an environment from its folder.
 
@@ -36,12 +37,14 @@ def from_config(
         runner: a runner key or locator that wins over everything else.
         pacing: ``legacy``, ``fast`` or ``settle`` (wait until the screen is at rest instead of sleeping; the step's
             ``info["settle"]`` says whether it came to rest); by default follows ``fast_io``.
+        settle_ignore: boxes ``[x, y, width, height]`` of the screen in which changes never count for a settle (a clock,
+            an advertisement); by default the spec's own ``settle_ignore``. ``info["settle"]["ignored"]`` names them.
     Raises: SpecError kinds, PluginError kinds, MissingDependency, UnsupportedFeature. Nothing is started yet.
     """
-    env = _environment(env_dir, overrides)
+    env = load_environment(env_dir, overrides)
     if task_id is None and env.root is not None:
         task_id = single_task(env.root)
-    task = _Task(None, None, None, [])
+    task = ChosenTask()
     if task_id is not None:
         if env.root is None:
             raise SpecInvalid(
@@ -49,8 +52,8 @@ def from_config(
                 "use make(env, task) with a task spec",
                 detail={"key": "task_id"},
             )
-        task = _task_of_key(env.root, task_id)
-    return _build(env, task, fast_io=fast_io, strict_hooks=strict_hooks, runner=runner, pacing=pacing)
+        task = task_of_key(env.root, task_id)
+    return _build(env, task, _Settings(fast_io, strict_hooks, runner, pacing, settle_ignore))
 
 
 def make(
@@ -62,86 +65,67 @@ def make(
     strict_hooks: bool = False,
     runner: str | None = None,
     pacing: str | None = None,
+    settle_ignore: Sequence[Sequence[int]] | None = None,
 ) -> GymAnythingEnv:
     """Make an environment from paths, dicts or specs.
 
     Args: task: a spec, a dict, a task's folder or file, or, when ``env`` is a folder, a task id.
     Raises: as ``from_config``.
     """
-    source = _environment(env, overrides)
-    target = _task(task, source.root)
-    return _build(source, target, fast_io=fast_io, strict_hooks=strict_hooks, runner=runner, pacing=pacing)
+    source = load_environment(env, overrides)
+    target = choose_task(task, source.root)
+    return _build(source, target, _Settings(fast_io, strict_hooks, runner, pacing, settle_ignore))
 
 
 @dataclass(frozen=True, slots=True)
-class _Environment:
+class LoadedEnvironment:
+    """An environment's spec, and where it is from.
+
+    Attributes:
+        root: its folder, if it has one. warnings: what loading it remarked.
+    """
+
     spec: EnvSpec
     root: Path | None
     warnings: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    spec: TaskSpec | None
-    root: Path | None
-    key: str | None
-    warnings: list[str]
+class _Settings:
+    fast_io: bool
+    strict_hooks: bool
+    runner: str | None
+    pacing: str | None
+    settle_ignore: Sequence[Sequence[int]] | None
 
 
-def _build(
-    env: _Environment, task: _Task, *, fast_io: bool, strict_hooks: bool, runner: str | None, pacing: str | None
-) -> GymAnythingEnv:
+def _build(env: LoadedEnvironment, task: ChosenTask, settings: _Settings) -> GymAnythingEnv:
     return GymAnythingEnv(
         env.spec,
         task.spec,
-        runner_name=runner,
+        runner_name=settings.runner,
         env_root=env.root,
         task_root=task.root,
         task_key=task.key,
-        fast_io=fast_io,
-        strict_hooks=strict_hooks,
-        pacing=pacing,
+        fast_io=settings.fast_io,
+        strict_hooks=settings.strict_hooks,
+        pacing=settings.pacing,
+        settle_ignore=settings.settle_ignore,
         warnings=[*env.warnings, *task.warnings],
     )
 
 
-def _environment(source: str | Path | Mapping[str, Any] | EnvSpec, overrides: Mapping[str, Any] | None) -> _Environment:
+def load_environment(
+    source: str | Path | Mapping[str, Any] | EnvSpec, overrides: Mapping[str, Any] | None = None
+) -> LoadedEnvironment:
+    """Load an environment's spec and check it; nothing is made. Raises: SpecError kinds."""
     if isinstance(source, str | Path):
         loaded = load_env(source, overrides)
-        return _Environment(loaded.spec, loaded.root, [str(w) for w in loaded.warnings])
+        return LoadedEnvironment(loaded.spec, loaded.root, [str(w) for w in loaded.warnings])
     if isinstance(source, EnvSpec) and not overrides:
-        return _Environment(source, None, [])
+        return LoadedEnvironment(source, None, [])
     data = source.to_dict() if isinstance(source, EnvSpec) else source
     if not isinstance(data, Mapping):
         raise SpecInvalid(f"an environment is a folder, a file, a dict or an EnvSpec, not {type(source).__name__}")
     spec, warnings = checked_env(data, overrides)
-    return _Environment(spec, None, [str(w) for w in warnings])
-
-
-def _task(source: str | Path | Mapping[str, Any] | TaskSpec | None, env_root: Path | None) -> _Task:
-    if source is None:
-        return _Task(None, None, None, [])
-    if isinstance(source, TaskSpec):
-        return _Task(source, None, None, [])
-    if isinstance(source, Mapping):
-        spec, warnings = checked_task(source)
-        return _Task(spec, None, None, [str(w) for w in warnings])
-    if isinstance(source, str | Path):
-        return _task_of_path(source, env_root)
-    raise SpecInvalid(f"a task is an id, a folder, a file, a dict or a TaskSpec, not {type(source).__name__}")
-
-
-def _task_of_path(source: str | Path, env_root: Path | None) -> _Task:
-    path = Path(source)
-    file = path if path.is_file() else (find_spec_file(path, "task")[0] if path.is_dir() else None)
-    if file is not None:
-        spec, warnings = checked_task(read_document(file, free_keys=("metadata", "extras")).data, origin=str(file))
-        return _Task(spec, file.parent.absolute(), file.parent.name, [str(w) for w in warnings])
-    if env_root is None:
-        raise SpecNotFound(f"{source}: there is no such task folder or file", detail={"file": str(source)})
-    return _task_of_key(env_root, str(source))
-
-
-def _task_of_key(env_root: Path, key: str) -> _Task:
-    loaded = load_task(env_root, key)
-    return _Task(loaded.spec, loaded.root, loaded.task_id, [str(w) for w in loaded.warnings])
+    return LoadedEnvironment(spec, None, [str(w) for w in warnings])

@@ -39,6 +39,7 @@ def complete(session: Session, episode: Episode, reason: str) -> None:
         return
     episode.reason = reason
     began = time.monotonic()
+    session.report("completing")
     try:
         _release_inputs(session)
         export(session, episode)
@@ -161,6 +162,7 @@ def _summary(session: Session, episode: Episode, ended_ts: float) -> dict[str, A
         "seed": episode.seed,
         "runner": session.runner_name,
         "restored_from": episode.restored_level,
+        **({"lineage": episode.lineage.to_dict()} if episode.lineage is not None else {}),
         "setup_failed": [failed.stage for failed in episode.failed_setup],
         "warnings": session.warnings,
         "timings": episode.timings,

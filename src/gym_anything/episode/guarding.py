@@ -17,6 +17,9 @@ def stop_world(session: Session) -> None:
     if not session.world_is_up:
         return
     with interrupts_held():
+        warm, session.warm = session.warm, None
+        if warm is not None:
+            warm.forget()
         session.runner.stop()
         session.world_is_up = False
 

@@ -51,15 +51,23 @@ def judge_now(session: Session, episode: Episode, output_path: Path) -> Judgemen
         return Judgement(Verdict(False, 0.0, "there is no task", decided=False, mode="none").report(), None, 0.0)
     request = build_request(session, episode, output_path)
     try:
-        verdict = judge(request, WorldCapabilities(session.runner))
+        verdict = judge(request, capabilities := _capabilities(session))
     except Aborted:
         raise
     except GymAnythingError as error:
         return _broken(session, request, error)
     outcome = _outcome(episode, verdict)
     report = session.redactor.json(verdict.report())
+    if capabilities.copied_in:
+        report["copied_in"] = list(capabilities.copied_in)
     reward = 0.0 if outcome.is_broken else final_reward(session.task_spec, verdict)
     return Judgement(report, outcome, reward)
+
+
+def _capabilities(session: Session) -> WorldCapabilities:
+    return WorldCapabilities(
+        session.runner, environment=session.overrides.environment, cancellation=session.cancellation
+    )
 
 
 def _outcome(episode: Episode, verdict: Verdict) -> Outcome:
@@ -119,7 +127,7 @@ def build_request(session: Session, episode: Episode, output_path: Path | None) 
         mode_override=overrides.mode,
         environment=overrides.environment,
         deadline=Deadline.after(seconds),
-        secrets=session.secret_values(),
+        secrets=[*session.secret_values(), *env_vars.secret_values(overrides.environment)],
         output_path=output_path,
         cancellation=session.cancellation,
     )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from gym_anything._util import env_vars
 from gym_anything._util.deadline import Deadline
+from gym_anything.episode.settling import SettleRule, settle_world, told
 
 if TYPE_CHECKING:
+    from gym_anything.actions.model import Box
     from gym_anything.runtime.runners.base import BaseRunner
 
 DEFAULT_GAP_S = 0.2
@@ -39,14 +41,6 @@ ACTION_GAP = env_vars.declare(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SettleRule:
-    """Wait until the screen has been still for ``quiet_ms``, at most ``max_ms``."""
-
-    quiet_ms: float
-    max_ms: float
-
-
 AFTER_INPUT = SettleRule(quiet_ms=100, max_ms=LEGACY_SETTLE_S * 1000)
 """In place of the sleep after input: never longer than that."""
 BETWEEN_ACTIONS = SettleRule(quiet_ms=40, max_ms=DEFAULT_GAP_S * 1000)
@@ -62,12 +56,14 @@ class Pacing:
         step_cycle_s: at the end of every step.
         acknowledged_gap_s: between two actions when the world acknowledges input; None: the caller's own gap counts.
         settles: the world's ``settle`` takes the place of these waits; only a gap that the caller chose is slept.
+        ignore: boxes in which changes do not count for a settle, whoever asks for it.
     """
 
     after_input_s: float
     step_cycle_s: float
     acknowledged_gap_s: float | None
     settles: bool = False
+    ignore: tuple[Box, ...] = ()
 
     def gap_s(self, asked_s: float) -> float:
         """Return the wait between two actions, for the caller's ``wait_between_actions``.
@@ -79,20 +75,22 @@ class Pacing:
         return asked_s
 
 
-def choose_pacing(kind: str, *, acknowledges_input: bool, step_cycle_s: float) -> Pacing:
+def choose_pacing(kind: str, *, acknowledges_input: bool, step_cycle_s: float, ignore: tuple[Box, ...] = ()) -> Pacing:
     """Return the waits of ``legacy`` (normal mode), ``fast`` or ``settle`` pacing.
 
     Args:
         acknowledges_input: ``inject_action`` returns only after the world took the input.
         step_cycle_s: of a synchronous environment, else 0.
+        ignore: boxes that every settle leaves out.
     """
     if kind == "legacy":
-        return Pacing(LEGACY_SETTLE_S, step_cycle_s, None)
+        return Pacing(LEGACY_SETTLE_S, step_cycle_s, None, ignore=ignore)
     if kind == "fast":
         gap = ACTION_GAP.get() / 1000 if acknowledges_input else None
-        return Pacing(ACTION_SETTLE.get() / 1000, STEP_CYCLE.get() / 1000 if step_cycle_s > 0 else 0.0, gap)
+        cycle_s = STEP_CYCLE.get() / 1000 if step_cycle_s > 0 else 0.0
+        return Pacing(ACTION_SETTLE.get() / 1000, cycle_s, gap, ignore=ignore)
     if kind == "settle":
-        return Pacing(0.0, 0.0, None, settles=True)
+        return Pacing(0.0, 0.0, None, settles=True, ignore=ignore)
     raise ValueError(f"pacing must be one of {', '.join(PACINGS)}, not {kind!r}")
 
 
@@ -115,7 +113,7 @@ def pause_between_actions(runner: BaseRunner, pacing: Pacing, asked_s: float, do
     Raises: as ``let_time_pass``; with settle pacing whatever the world's ``settle`` raises.
     """
     if pacing.settles and asked_s == DEFAULT_GAP_S:
-        runner.settle(BETWEEN_ACTIONS.quiet_ms, BETWEEN_ACTIONS.max_ms)
+        settle_world(runner, BETWEEN_ACTIONS, pacing.ignore)
     else:
         let_time_pass(runner, pacing.gap_s(asked_s), doing)
 
@@ -123,10 +121,10 @@ def pause_between_actions(runner: BaseRunner, pacing: Pacing, asked_s: float, do
 def pause_after_input(runner: BaseRunner, pacing: Pacing) -> dict[str, object] | None:
     """Wait after the input of a step.
 
-    Returns: with settle pacing, whether the screen came to rest within ``max_ms``, and after how long; else None.
+    Returns: with settle pacing, whether the screen came to rest within ``max_ms``, after how long, and in which boxes
+        changes did not count; else None.
     """
     if not pacing.settles:
         let_time_pass(runner, pacing.after_input_s, "the settle after input")
         return None
-    rest = runner.settle(AFTER_INPUT.quiet_ms, AFTER_INPUT.max_ms)
-    return {"settled": rest.settled, "waited_ms": round(rest.waited_ms, 3), "max_ms": AFTER_INPUT.max_ms}
+    return {**told(settle_world(runner, AFTER_INPUT, pacing.ignore)), "max_ms": AFTER_INPUT.max_ms}

@@ -6,7 +6,8 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class FrameWork:
         self._sample = sample
         self._queue: deque[tuple[RgbArray, float, Path | None]] = deque()
         self._wake = threading.Condition()
+        self._looking = threading.Lock()
         self._closing = False
         self._paused_at: float | None = None
         self._left_out_s = 0.0
@@ -80,6 +82,12 @@ class FrameWork:
             if self._paused_at is not None:
                 self._left_out_s += time.monotonic() - self._paused_at
                 self._paused_at = None
+
+    @contextmanager
+    def not_looking(self) -> Iterator[None]:
+        """Leave the world alone while inside; a look under way is waited for."""
+        with self._looking:
+            yield
 
     def flush(self) -> None:
         """Wait until everything handed over so far is on its way to disk; seconds at most."""
@@ -144,7 +152,8 @@ class FrameWork:
         if sample is None or not self.wants_picture():
             return None
         try:
-            return sample().array
+            with self._looking:
+                return sample().array
         except GymAnythingError:  # the world is going or gone; the episode's own thread finds out and says so
             self._sample = None
             return None

@@ -18,6 +18,7 @@ from gym_anything.episode.observing import observe
 from gym_anything.episode.pacing import DEFAULT_GAP_S, let_time_pass, pause_between_actions
 from gym_anything.episode.recording import start_frame_work
 from gym_anything.episode.session import Session
+from gym_anything.episode.settling import SettleRule, joined_boxes, settle_world
 from gym_anything.episode.task_content import task_content_digest
 
 
@@ -35,6 +36,7 @@ def begin_episode(session: Session, plan: CachePlan, seed: int | None) -> Episod
         {
             "env_id": session.env_spec.id,
             "task_id": task_id,
+            "prompt": session.task_spec.prompt if session.task_spec is not None else None,
             "seed": seed,
             "runner": session.runner_name,
             "fast_io": session.fast_io,
@@ -42,30 +44,34 @@ def begin_episode(session: Session, plan: CachePlan, seed: int | None) -> Episod
             "use_savevm": plan.use_savevm,
         },
     )
-    context = {"episode_dir": str(folder.path), "env_id": session.env_spec.id, "task_id": task_id, "seed": seed}
+    context = episode_context(session, episode)
     if plan.level is not None:
         context["task_digest"] = task_content_digest(session)
     runner.on_episode_start(context)
     return episode
 
 
+def episode_context(session: Session, episode: Episode) -> dict[str, Any]:
+    """Return what a runner is told about the coming episode."""
+    task_id = session.task_spec.id if session.task_spec is not None else None
+    folder = str(episode.folder.path)
+    return {"episode_dir": folder, "env_id": session.env_spec.id, "task_id": task_id, "seed": episode.seed}
+
+
 def bring_up(session: Session, episode: Episode, plan: CachePlan) -> dict[str, Any]:
-    """Start or restore the world, set it up, and return the first observation.
+    """Start or restore the world, or take the warm one, set it up, and return the first observation.
 
     A checkpoint of a level is taken after that stage and skips what came before; the reset script and ``hooks.reset``
     always run, and once more after a ``post_task`` checkpoint was made: first and restored runs agree. After a failed
     stage no checkpoint is made.
     Raises: whatever the world raises; the caller stops it.
     """
-    level = _start(session, episode, plan)
-    episode.restored_level = level
-    hooks = session.env_spec.hooks
-    if level is None:
-        run_hook(session, episode, "pre_start", hooks.pre_start)
-        _checkpoint(session, episode, plan, "pre_start", level)
-    if level in (None, "pre_start"):
-        run_hook(session, episode, "post_start", hooks.post_start)
-        _checkpoint(session, episode, plan, "post_start", level)
+    warm, session.warm = session.warm, None
+    if warm is None:
+        level = set_up_world(session, episode, plan)
+    else:
+        warm.give_to(session, episode)
+        level = episode.restored_level
     set_up_task(session, episode, is_restored=level == "post_task")
     if _checkpoint(session, episode, plan, "post_task", level):
         # The world has begun anew, as later ones will that start from it: what runs in every episode runs here, too.
@@ -73,6 +79,19 @@ def bring_up(session: Session, episode: Episode, plan: CachePlan) -> dict[str, A
     observation = observe(session, episode, is_step=False)
     episode.began_at = time.monotonic()
     return observation
+
+
+def set_up_world(session: Session, episode: Episode, plan: CachePlan) -> str | None:
+    """Start or restore the world and run the stages that belong to no task; returns the level it was restored from."""
+    level = episode.restored_level = _start(session, episode, plan)
+    hooks = session.env_spec.hooks
+    if level is None:
+        run_hook(session, episode, "pre_start", hooks.pre_start)
+        _checkpoint(session, episode, plan, "pre_start", level)
+    if level in (None, "pre_start"):
+        run_hook(session, episode, "post_start", hooks.post_start)
+        _checkpoint(session, episode, plan, "post_start", level)
+    return level
 
 
 def set_up_task(session: Session, episode: Episode, *, is_restored: bool) -> None:
@@ -129,6 +148,7 @@ def _play_init_input(session: Session, items: Any) -> None:
         if isinstance(action, WaitAction):
             let_time_pass(session.runner, action.seconds, "an init wait")
         elif isinstance(action, SettleAction):
-            session.runner.settle(action.quiet_ms, action.max_ms)
+            boxes = joined_boxes(session.pacing.ignore, action.ignore, screen)
+            settle_world(session.runner, SettleRule(action.quiet_ms, action.max_ms), boxes)
         elif not isinstance(action, ScreenshotAction):
             session.runner.inject_action(raw)

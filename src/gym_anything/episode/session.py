@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gym_anything._util import env_vars
 from gym_anything._util.secrets import Redactor
 from gym_anything.actions.roles import RoleSplitter
 from gym_anything.episode.limits import Limits
@@ -15,6 +16,7 @@ from gym_anything.errors import SpecInvalid
 from gym_anything.verification.cancellation import Cancellation
 
 if TYPE_CHECKING:
+    from gym_anything.episode.warming import WarmWorld
     from gym_anything.runtime.runners.base import BaseRunner
     from gym_anything.specs.env_spec import EnvSpec
     from gym_anything.specs.task_spec import TaskSpec
@@ -66,7 +68,8 @@ class Session:
         task_key: the task's folder name, else its id; None without a task.
         redactor: scrubs secrets and passwords from everything that is written.
         world_is_up: ``start`` was entered and ``stop`` has not returned since.
-        warnings: what was tolerated or cannot be enforced.
+        warm: the world is up and waits for its episode.
+        warnings: what was tolerated or cannot be enforced. env_warnings: those that hold for every task.
     """
 
     env_spec: EnvSpec
@@ -85,8 +88,10 @@ class Session:
     overrides: VerifierOverrides = field(default_factory=VerifierOverrides)
     cancellation: Cancellation = field(default_factory=Cancellation)
     warnings: list[str] = field(default_factory=list)
+    env_warnings: tuple[str, ...] = ()
     reporter: Any = None
     world_is_up: bool = False
+    warm: WarmWorld | None = None
 
     def report(self, event: str, **facts: Any) -> None:
         """Tell the reporter, if there is a callable one; one that raises is told nothing more."""
@@ -120,9 +125,9 @@ class Session:
 
 
 def secret_values(spec: EnvSpec) -> list[str]:
-    """Return the secrets that were attached to a spec.
+    """Return the secrets that were attached to a spec, and those of our own variables (keys for vision models).
 
     Account passwords are guest conventions that everybody knows (``password123``): scrubbing them from text would hide
     ordinary words, and they are never written by themselves (``public_dict``).
     """
-    return [value for value in spec.security.resolved_env.values() if value]
+    return [*(value for value in spec.security.resolved_env.values() if value), *env_vars.secret_values()]

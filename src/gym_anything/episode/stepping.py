@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,8 +21,9 @@ from gym_anything.actions.parse import parse_actions
 from gym_anything.episode.episode import Episode
 from gym_anything.episode.limits import COMPLETED
 from gym_anything.episode.observing import observe
-from gym_anything.episode.pacing import let_time_pass, pause_after_input, pause_between_actions
+from gym_anything.episode.pacing import Pacing, let_time_pass, pause_after_input, pause_between_actions
 from gym_anything.episode.session import Session
+from gym_anything.episode.settling import SettleRule, joined_boxes, settle_world, told
 from gym_anything.errors import ActionError, GymAnythingError
 
 
@@ -35,6 +37,7 @@ class StepRequest:
     capture_observation: bool
     settle_after_actions: bool
     metadata: Mapping[str, Any] | None
+    settle_ignore: Any = ()
 
 
 @dataclass
@@ -54,14 +57,15 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
     """
     if isinstance(request.gap_s, bool) or not isinstance(request.gap_s, int | float) or not request.gap_s >= 0:
         raise ActionError(f"wait_between_actions must be a number of seconds, not {request.gap_s!r}")
-    raws, actions = _parse(session, request.actions)
+    pacing = _pacing(session, request.settle_ignore)
+    raws, actions = _parse(session, request.actions, pacing)
     episode.steps += 1
     began = time.perf_counter()
     results: list[dict[str, Any]] = []
     try:
-        had_input = _do_all(session, episode, raws, actions, request.gap_s, results)
+        had_input = _do_all(session, episode, pacing, raws, actions, request.gap_s, results)
         did = time.perf_counter()
-        rest = _pace(session, had_input=had_input, settle=request.settle_after_actions)
+        rest = _pace(session, pacing, had_input=had_input, settle=request.settle_after_actions)
         paced = time.perf_counter()
         observation = observe(session, episode, is_step=True) if request.capture_observation else {}
     except GymAnythingError as error:
@@ -85,7 +89,16 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
     return StepResult(observation, info, reason)
 
 
-def _parse(session: Session, given: Any) -> tuple[list[Any], list[Action]]:
+def _pacing(session: Session, settle_ignore: Any) -> Pacing:
+    """Return the waits of this step. Raises: ActionError for boxes that no settle can leave out."""
+    pacing = session.pacing
+    if not settle_ignore:
+        return pacing
+    boxes = joined_boxes(pacing.ignore, settle_ignore, session.runner.screen_size())
+    return dataclasses.replace(pacing, ignore=boxes)
+
+
+def _parse(session: Session, given: Any, pacing: Pacing) -> tuple[list[Any], list[Action]]:
     given = [] if given is None else given
     raws: list[Any] = [given] if isinstance(given, Mapping) else given
     screen = session.runner.screen_size()
@@ -93,6 +106,9 @@ def _parse(session: Session, given: Any) -> tuple[list[Any], list[Action]]:
     if roles is not None:
         raws = roles.split(raws)
     actions = parse_actions(raws, screen=screen)
+    for action in actions:
+        if isinstance(action, SettleAction):
+            joined_boxes(pacing.ignore, action.ignore, screen)
     session.roles = roles  # the turn advances with a step that is well-formed
     return list(raws), actions
 
@@ -100,6 +116,7 @@ def _parse(session: Session, given: Any) -> tuple[list[Any], list[Action]]:
 def _do_all(
     session: Session,
     episode: Episode,
+    pacing: Pacing,
     raws: list[Any],
     actions: list[Action],
     gap_s: float,
@@ -109,15 +126,15 @@ def _do_all(
     had_input = False
     for index, (raw, action) in enumerate(zip(raws, actions, strict=True)):
         if index:
-            pause_between_actions(session.runner, session.pacing, gap_s, "the gap between actions")
+            pause_between_actions(session.runner, pacing, gap_s, "the gap between actions")
         had_input = had_input or isinstance(action, InputAction | PassthroughAction)
-        result = _do_one(session, episode, raw, action)
+        result = _do_one(session, episode, pacing, raw, action)
         if result is not None:
             results.append(result)
     return had_input
 
 
-def _do_one(session: Session, episode: Episode, raw: Any, action: Action) -> dict[str, Any] | None:
+def _do_one(session: Session, episode: Episode, pacing: Pacing, raw: Any, action: Action) -> dict[str, Any] | None:
     if isinstance(action, InputAction):
         output = session.runner.inject_action(raw)
         return None if output is None else {"action": "other", "output": output}
@@ -130,14 +147,15 @@ def _do_one(session: Session, episode: Episode, raw: Any, action: Action) -> dic
     if isinstance(action, ScreenshotAction):
         return {"action": "screenshot", "output": None}
     if isinstance(action, SettleAction):
-        rest = session.runner.settle(action.quiet_ms, action.max_ms)
-        return {"action": "settle", "output": {"settled": rest.settled, "waited_ms": round(rest.waited_ms, 3)}}
+        boxes = joined_boxes(pacing.ignore, action.ignore, session.runner.screen_size())
+        rest = settle_world(session.runner, SettleRule(action.quiet_ms, action.max_ms), boxes)
+        return {"action": "settle", "output": told(rest)}
     return {"action": "other", "output": session.runner.inject_action(raw)}
 
 
-def _pace(session: Session, *, had_input: bool, settle: bool) -> dict[str, object] | None:
-    rest = pause_after_input(session.runner, session.pacing) if had_input and settle else None
-    let_time_pass(session.runner, session.pacing.step_cycle_s, "the step cycle")
+def _pace(session: Session, pacing: Pacing, *, had_input: bool, settle: bool) -> dict[str, object] | None:
+    rest = pause_after_input(session.runner, pacing) if had_input and settle else None
+    let_time_pass(session.runner, pacing.step_cycle_s, "the step cycle")
     return rest
 
 

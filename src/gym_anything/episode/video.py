@@ -47,7 +47,8 @@ class Video:
             self._open(picture)
         tick = max(self._last_tick + 1, round(at_s * _TICKS_PER_S))
         frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-        frame = frame.reformat(width=self._stream.width, height=self._stream.height, format="yuv420p")
+        # One thread: newer versions keep those that they start for it.
+        frame = frame.reformat(width=self._stream.width, height=self._stream.height, format="yuv420p", threads=1)
         frame.pts, frame.time_base = tick, Fraction(1, _TICKS_PER_S)
         for packet in self._stream.encode(frame):
             self._container.mux(packet)

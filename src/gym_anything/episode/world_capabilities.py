@@ -6,8 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import VlmNotConfigured
+from gym_anything.models.calls import CallLimits
+from gym_anything.models.usage import Usage
 from gym_anything.runtime.runners.base_guest import accepts_keyword
+from gym_anything.verification.cancellation import Cancellation
+from gym_anything.verification.vlm.judge import on_cancel
+from gym_anything.verification.vlm.query import query_model
+from gym_anything.verification.vlm.settings import VlmSettings
 
 if TYPE_CHECKING:
     from gym_anything.runtime.runners.base import BaseRunner
@@ -18,8 +23,20 @@ _SHORTEST_TIMEOUT_S = 0.05
 class WorldCapabilities:
     """The ``Capabilities`` of the verification contract; calls end with the deadline, in the guest too."""
 
-    def __init__(self, runner: BaseRunner) -> None:
+    def __init__(
+        self,
+        runner: BaseRunner,
+        *,
+        environment: Mapping[str, str] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        """Args: environment: the verifier's own variables; cancellation: ends waiting for a vision model."""
         self._runner = runner
+        self._environment = dict(environment or {})
+        self._cancellation = cancellation
+        self._spent = Usage()
+        self.copied_in: list[str] = []
+        """Guest paths of files that the verifier put into the world."""
 
     def exec_capture(self, command: str, *, deadline: Deadline) -> str:
         """Run a shell command in the guest as root and return its output."""
@@ -30,16 +47,18 @@ class WorldCapabilities:
         self._runner.copy_from(guest_path, host_path, **self._limit(self._runner.copy_from, deadline))
 
     def copy_to_env(self, host_path: str, guest_path: str, *, deadline: Deadline) -> None:
-        """Copy a file or folder in."""
+        """Copy a file or folder in, and remember it: a judge should touch nothing."""
+        self.copied_in.append(guest_path)
         self._runner.copy_to(host_path, guest_path, **self._limit(self._runner.copy_to, deadline))
 
     def query_vlm(self, arguments: Mapping[str, Any], *, deadline: Deadline) -> Mapping[str, Any]:
-        """Refuse: this version has no vision model to ask."""
-        raise VlmNotConfigured(
-            "the verifier asked for a vision model, and none is configured: this version cannot ask one yet. "
-            "Judge without it, or catch this error in the verifier.",
-            detail={"feature": "query_vlm"},
-        )
+        """Ask the configured vision model about screenshots on this host; each verdict has one budget."""
+        register = on_cancel(self._cancellation) if self._cancellation is not None else None
+        settings = VlmSettings(self._environment)
+        answer = query_model(arguments, settings, CallLimits(deadline, register), spent=self._spent)
+        if answer["usage"] is not None:
+            self._spent = Usage.total([self._spent.as_dict(), answer["usage"]])
+        return answer
 
     @staticmethod
     def _limit(method: Callable[..., Any], deadline: Deadline) -> dict[str, Any]:

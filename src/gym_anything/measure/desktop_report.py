@@ -1,19 +1,50 @@
-"""Measure the desktop service on each kind of X server, and say what was found: medians and ratios."""
+"""Measure the desktop service on each kind of X server beside the ways in use elsewhere, and say what was found."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
-import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from gym_anything.errors import MissingDependency
-from gym_anything.measure import desktop_series
-from gym_anything.measure.desktop_rig import SIZE, Rig, Terminal
-from gym_anything.measure.desktop_series import Samples
-from gym_anything.measure.desktop_ways import OURS, reached_by_libraries, ways_to_click, ways_to_see, ways_to_type
+from gym_anything.measure import desktop_cost, desktop_series
+from gym_anything.measure.desktop_rig import SIZE, Rig
+from gym_anything.measure.desktop_ways import Ways
+from gym_anything.measure.desktop_windows import Terminal
+from gym_anything.measure.turns import OnRound, Series
+from gym_anything.measure.way import WAYS
 from gym_anything.runtime.desktop.private_screen import PACKAGES, SERVERS
+
+SCHEMA = 1
+"""Grows when a program that reads the document must change."""
+
+CONDITIONS = (
+    f"{SIZE[0]}x{SIZE[1]}, the ways by turns in every round, one client in Python, no window manager; "
+    "memory is PSS, CPU of one core"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured.
+
+    Attributes:
+        rounds: turns of each way in each series; typing and starts have a quarter of them.
+        window_s: how long each share of the processor is measured.
+    """
+
+    rounds: int = 20
+    window_s: float = 5.0
+
+    @property
+    def few(self) -> int:
+        """Rounds of what takes long."""
+        return max(1, self.rounds // 4)
+
+
+QUICK = Effort(rounds=3, window_s=1.0)
 
 
 @dataclass
@@ -21,27 +52,22 @@ class ServerReport:
     """What was measured on one X server."""
 
     server: str
-    series: dict[str, Samples] = field(default_factory=dict)
+    series: list[Series] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
-    wrong_texts: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: per series and way the median, the ratio to ours and the samples."""
-        series = {
-            name: {way: _summary(values, samples) for way, values in samples.items() if values}
-            for name, samples in self.series.items()
-        }
+        """Return plain data; every key is always there."""
         return {
             "server": self.server,
-            "series": series,
+            "series": {series.key: series.to_dict() for series in self.series},
             "skipped": self.skipped,
-            "wrong_texts": self.wrong_texts,
         }
 
 
-def unit_of(series: str) -> str:
-    """Return the unit of a series: what its name ends in, else milliseconds."""
-    return series.rpartition(", ")[2] if series.endswith(("%", "MiB")) else "ms"
+def document(reports: Iterable[ServerReport], effort: Effort) -> dict[str, Any]:
+    """Return what ``--json`` prints: schema, conditions, rounds, servers."""
+    servers = [report.to_dict() for report in reports]
+    return {"schema": SCHEMA, "conditions": CONDITIONS, "rounds": effort.rounds, "servers": servers}
 
 
 def servers_here() -> list[str]:
@@ -54,51 +80,49 @@ def servers_here() -> list[str]:
 
 
 def measure_desktop(
-    servers: Iterable[str], rounds: int, say: Callable[[str], None] = lambda text: None
+    servers: Collection[str],
+    effort: Effort,
+    ways: Collection[str] = WAYS,
+    on_news: Callable[[str, float], None] = lambda what, share: None,
 ) -> list[ServerReport]:
     """Measure on each server in turn. Nothing is left, however it ends.
 
     Args:
-        rounds: how often each way has its turn in each series.
-        say: called with what is being measured.
+        ways: keys of ``WAYS``.
+        on_news: called with what is being measured, and how much of the whole is done (0 to 1).
     """
-    return [_measure_on(server, rounds, say) for server in servers]
+    reports = []
+    for done, server in enumerate(servers):
+
+        def share(what: str, part: float, done: int = done, server: str = server) -> None:
+            on_news(f"{server}: {what}", (done + part) / len(servers))
+
+        reports.append(_measure_on(server, effort, ways, share))
+    return reports
 
 
-def _measure_on(server: str, rounds: int, say: Callable[[str], None]) -> ServerReport:
+def _measure_on(
+    server: str, effort: Effort, wanted: Collection[str], on_news: Callable[[str, float], None]
+) -> ServerReport:
     report = ServerReport(server)
-    with Rig(server) as rig, reached_by_libraries(rig):
-        for way in (*ways_to_see(rig), *ways_to_click(rig), *ways_to_type(rig)):
-            if way.missing:
-                report.skipped[way.name] = way.missing
-        say(f"{server}: cost")
-        report.series |= desktop_series.cost(rig)
-        say(f"{server}: screenshots")
-        report.series |= desktop_series.see(rig, rounds)
-        say(f"{server}: clicks")
-        report.series |= desktop_series.click(rig, rounds)
-        say(f"{server}: steps")
-        report.series |= desktop_series.step(rig, rounds)
-        say(f"{server}: typing")
+    with Rig(server) as rig, Ways(rig, wanted) as ways:
+        report.skipped = ways.missing()
+        rig.open_window()
+        few, many = effort.few, effort.rounds
+        parts: list[tuple[int, Callable[[OnRound], list[Series]]]] = [
+            (3 * many, lambda told: desktop_series.see(rig, ways, many, told)),
+            (2 * many, lambda told: desktop_series.click(rig, ways, many, told)),
+            (2 * many, lambda told: desktop_series.step(rig, ways, many, told)),
+            (few, lambda told: desktop_cost.processor_time_of_a_picture(rig, ways, few, told)),
+            (1, lambda told: desktop_cost.memory_and_processor(rig, ways, effort.window_s, told)),
+            (few, lambda told: desktop_cost.start(rig, ways, few, told)),
+        ]
         missing = Terminal.missing()
         if missing:
             report.skipped["typing"] = missing
         else:
-            series, report.wrong_texts = desktop_series.type_text(rig, max(1, rounds // 4))
-            report.series |= series
+            parts.append((2 * few, lambda told: desktop_series.type_text(rig, ways, few, told)))
+        rounds, begun = sum(rounds for rounds, _ in parts), itertools.count()
+        for _, part in parts:
+            report.series += part(lambda what: on_news(what, next(begun) / rounds))
     return report
-
-
-def _summary(values: list[float], samples: Samples) -> dict[str, Any]:
-    ours = samples.get(OURS)
-    median = statistics.median(values)
-    ratio = median / statistics.median(ours) if ours and statistics.median(ours) > 0 else None
-    return {
-        "p50": round(median, 4),
-        "max": round(max(values), 4),
-        "times_ours": round(ratio, 2) if ratio is not None else None,
-        "samples": [round(value, 4) for value in values],
-    }
-
-
-CONDITIONS = f"{SIZE[0]}x{SIZE[1]}, the ways by turns in every round, one client in Python, no window manager"

@@ -1,166 +1,163 @@
-"""The series: the ways take turns in every round, so that whatever the machine does meets them all alike."""
+"""The series of times: pictures, clicks, steps, text. Each turn also checks that what it measured was really done."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.episode.env import GymAnythingEnv
-from gym_anything.measure.desktop_rig import SIZE, Rig
-from gym_anything.measure.desktop_ways import OURS, Way, ways_to_click, ways_to_see, ways_to_type
+from gym_anything.measure.desktop_rig import FULL, PART, SIZE, Rig
+from gym_anything.measure.desktop_ways import Ways, pixel_of
+from gym_anything.measure.desktop_windows import ReactingWindow, Terminal
 from gym_anything.measure.desktop_world import MeasuredWorld
+from gym_anything.measure.turns import OnRound, Series, Turn, take_turns, timed_ms
+from gym_anything.measure.typed_text import ASCII, MIXED, arrived_in_order
+from gym_anything.measure.way import OURS, Way
+from gym_anything.runtime.desktop.x_client import Box
 from gym_anything.specs.env_spec import EnvSpec
 
-Samples = dict[str, list[float]]
-"""Way to what was measured."""
-
-TEXT = ("".join(chr(code) for code in range(0x20, 0x7F)) * 11)[:1000]
-_OURS_PER_ROUND = 5
-_CPU_S = 2.0
-_CHANGES_PER_S = 60
 _PIXEL_S = 10.0
+_NO_LIMIT = 1_000_000
+_TEXTS = {
+    "type_ascii_1000": ("1,000 ASCII characters typed", ASCII),
+    "type_mixed_120": ("120 of many scripts typed", MIXED),
+}
 
 
-def timed_ms(call: Callable[[], object]) -> float:
-    """Return how long a call takes, in milliseconds."""
-    began = time.perf_counter()
-    call()
-    return (time.perf_counter() - began) * 1000
+def see(rig: Rig, ways: Ways, rounds: int, on_round: OnRound) -> list[Series]:
+    """Get the screen: as it was, right after a full change, right after one of 400x300."""
+    changes: list[tuple[Series, Box | None]] = [
+        (Series("see_unchanged", "picture, screen unchanged"), None),
+        (Series("see_full_change", "picture after a full change"), FULL),
+        (Series("see_part_change", "picture after a 400x300 change"), PART),
+    ]
+    return [_see_after(rig, ways, series, box, rounds, on_round) for series, box in changes]
 
 
-def _take_turns(
-    ways: Sequence[Way], rounds: int, sample: Callable[[Way, int], float], *, times: int = _OURS_PER_ROUND
-) -> Samples:
-    """Let every way there is have its turn in every round; ours several, since it varies by microseconds."""
-    found: Samples = {way.name: [] for way in ways if way.missing is None}
-    number = 0
-    for _ in range(rounds):
-        for way in ways:
-            for _ in range(times if way.name.startswith(OURS) else 1):
-                number += 1
-                if way.missing is None:
-                    found[way.name].append(sample(way, number))
-    return found
+def _see_after(rig: Rig, ways: Ways, series: Series, box: Box | None, rounds: int, on_round: OnRound) -> Series:
+    colour, (x, y, *_) = rig.paint(0), box or FULL
+
+    def sample(way: Way, number: int) -> Turn:
+        expected = colour if box is None else rig.paint(number, box)
+        taken, picture = _timed(way.do)
+        return Turn(taken, right=pixel_of(picture, x, y) == expected)
+
+    return take_turns(series, ways.to_see(), rounds, sample, on_round)
 
 
-def see(rig: Rig, rounds: int) -> dict[str, Samples]:
-    """Get the screen: as it was, after a full change, after one of 400x300."""
-    ways = ways_to_see(rig)
+def click(rig: Rig, ways: Ways, rounds: int, on_round: OnRound) -> list[Series]:
+    """Click: until it is acknowledged, and until the way's own eyes see what a window made of it."""
 
-    def after(width: int, height: int) -> Callable[[Way, int], float]:
-        def sample(way: Way, number: int) -> float:
-            if width:
-                rig.painter.fill(number % 0xFFFFFF, 0, 0, width, height)
-            return timed_ms(way.do)
+    def acknowledged(way: Way, number: int) -> Turn:
+        x, y = 100 + number % 900, 100 + number % 700
+        taken = timed_ms(lambda: way.do(x, y))
+        there = rig.painter.has_press() and rig.painter.pointer() == (x, y)
+        rig.painter.next_press()  # one that came late must not be taken for the next turn's
+        return Turn(taken, right=there)
 
-        return sample
+    acknowledgement = Series("click_acknowledged", "click, acknowledged")
+    take_turns(acknowledgement, ways.to_click(), rounds, acknowledged, on_round)
+    pairs = ways.to_click_and_see()
+    eyes = {way.key: see for way, see in pairs}
 
-    return {
-        "screenshot, unchanged": _take_turns(ways, rounds, after(0, 0)),
-        "screenshot, after a full change": _take_turns(ways, rounds, after(*SIZE)),
-        "screenshot, after a change of 400x300": _take_turns(ways, rounds, after(400, 300)),
-    }
-
-
-def click(rig: Rig, rounds: int) -> dict[str, Samples]:
-    """Click: until it is acknowledged, and until the pixel that it changes has been seen by our frames."""
-    ways = ways_to_click(rig)
-
-    def acknowledged(way: Way, number: int) -> float:
-        taken = timed_ms(lambda: way.do(100 + number % 900, 100 + number % 700))
-        rig.painter.next_press()
-        return taken
-
-    def until_pixel(way: Way, number: int) -> float:
-        colour = (number * 7919) & 0xFFFFFF
+    def to_pixel(way: Way, number: int) -> Turn:
+        see = eyes[way.key]
+        before = pixel_of(see(), 900, 900)
 
         def click_and_look() -> None:
             way.do(500, 500)
-            rig.painter.next_press()
-            rig.painter.fill(colour, 0, 0, *SIZE)
-            wait_until(lambda: _shows(rig, colour), deadline=Deadline.after(_PIXEL_S), awaited="the pixel")
+            wait_until(
+                lambda: pixel_of(see(), 900, 900) != before,
+                deadline=Deadline.after(_PIXEL_S),
+                awaited=f"the changed pixel, by {way.name}",
+                sleep=lambda pause_s: None,  # looks again at once
+            )
 
-        return timed_ms(click_and_look)
+        return Turn(timed_ms(click_and_look))
 
-    return {
-        "click, acknowledged": _take_turns(ways, rounds, acknowledged),
-        "click to changed pixel": _take_turns(ways, rounds, until_pixel),
-    }
-
-
-def _shows(rig: Rig, colour: int) -> bool:
-    return bytes(rig.desktop.frame().array[900, 900]) == colour.to_bytes(3, "big")
+    with ReactingWindow(rig):
+        pixel = Series("click_to_pixel", "click to changed pixel")
+        return [acknowledgement, take_turns(pixel, [way for way, _ in pairs], rounds, to_pixel, on_round)]
 
 
-def type_text(rig: Rig, rounds: int) -> tuple[dict[str, Samples], dict[str, int]]:
-    """Type 1,000 characters until they have arrived in a terminal.
+def step(rig: Rig, ways: Ways, rounds: int, on_round: OnRound) -> list[Series]:
+    """One click and then the picture: by ``env.step`` in fast mode, and as the other ways do it.
 
-    Returns: the series; and per way, how many rounds arrived with another text than was typed.
+    The second series is ``env.step`` by itself: nothing on the screen has changed.
     """
-    terminal, wrong = rig.open_terminal(), dict[str, int]()
+    with tempfile.TemporaryDirectory(dir=rig.folder) as folder, _environment(rig, folder) as env:
+        env.reset()
+        env.set_episode_limits(max_steps=_NO_LIMIT)
 
-    def sample(way: Way, number: int) -> float:
-        began = time.perf_counter()
-        way.do(TEXT)
-        arrived = terminal.take(len(TEXT))
-        taken = (time.perf_counter() - began) * 1000
-        wrong[way.name] = wrong.get(way.name, 0) + (arrived != TEXT)
-        return taken
+        def screen_of(x: int) -> Any:
+            observation, *_ = env.step({"mouse": {"left_click": [x, 300]}})
+            return observation["screen"]
 
-    try:
-        return {"typing 1,000 characters, arrived": _take_turns(ways_to_type(rig), rounds, sample, times=1)}, wrong
-    finally:
-        terminal.close()
+        def both(way: Way, see: Callable[[], Any], x: int) -> Any:
+            way.do(x, 300)
+            return see()
+
+        ours = [
+            Way(OURS, "ours, env.step", lambda x: screen_of(x)["array"]),
+            Way("ours_image", "ours, env.step, PIL image", lambda x: screen_of(x)["image"]),
+        ]
+        others = [
+            Way(way.key, way.name, partial(both, way, see), way.missing)
+            for way, see in ways.to_click_and_see()
+            if not way.is_ours
+        ]
+
+        def sample(way: Way, number: int, box: Box | None = PART) -> Turn:
+            colour = rig.paint(number, box) if box else None
+            taken, picture = _timed(lambda: way.do(100 + number % 900))
+            right = rig.painter.has_press() and colour in (None, pixel_of(picture, PART[0], PART[1]))
+            rig.painter.next_press()
+            return Turn(taken, right=right)
+
+        changed = Series("step", "step: click, then picture")
+        unchanged = Series("step_unchanged", "step, screen unchanged")
+        return [
+            take_turns(changed, [*ours, *others], rounds, sample, on_round),
+            take_turns(unchanged, ours, rounds, partial(sample, box=None), on_round),
+        ]
 
 
-def step(rig: Rig, rounds: int) -> dict[str, Samples]:
-    """``env.step`` with one click in fast mode, on a world that is only this desktop."""
+def _environment(rig: Rig, folder: str) -> GymAnythingEnv:
     width, height = SIZE
-    with tempfile.TemporaryDirectory() as folder:
-        given: dict[str, Any] = {
-            "id": "measured@1",
-            "observation": [{"type": "rgb_screen", "resolution": [width, height]}],
-            "action": [{"type": "mouse"}],
-            "recording": {"enable": False, "output_dir": folder},
-        }
-        spec = EnvSpec.from_dict(given)
-        with GymAnythingEnv(spec, runner=MeasuredWorld(spec, rig.desktop), fast_io=True) as env:
-            env.reset()
-
-            def sample(way: Way, number: int) -> float:
-                return timed_ms(lambda: env.step({"mouse": {"left_click": [100 + number % 900, 300]}}))
-
-            return {"env.step with one click, fast mode": _take_turns([Way(OURS, env.step)], rounds, sample)}
-
-
-def cost(rig: Rig) -> dict[str, Samples]:
-    """What the service costs: processor time at 60 full changes a second and at rest, memory."""
-    rig.desktop.frame()
-    in_use = rig.memory_mib()
-    busy = _share_percent(rig, lambda number: rig.painter.fill(number, 0, 0, *SIZE), _CHANGES_PER_S)
-    rest = _share_percent(rig, lambda number: None, 1)
-    return {
-        "service CPU at 60 full changes a second, %": {OURS: [busy]},
-        "service CPU at rest, %": {OURS: [rest]},
-        "service memory, MiB": {OURS: [in_use]},
-        "start: X server and service to the first frame": {OURS: [rig.start_ms]},
+    given: dict[str, Any] = {
+        "id": "measured@1",
+        "observation": [{"type": "rgb_screen", "resolution": [width, height]}],
+        "action": [{"type": "mouse"}],
+        "recording": {"enable": False, "output_dir": folder},
     }
+    spec = EnvSpec.from_dict(given)
+    return GymAnythingEnv(spec, runner=MeasuredWorld(spec, rig.desktop), fast_io=True)
 
 
-def _share_percent(rig: Rig, act: Callable[[int], object], per_s: int) -> float:
-    """Return the processor's share of the service while something is done so often, and newest frames are asked for."""
-    used, began = rig.processor_s(), time.monotonic()
-    for number in range(int(_CPU_S * per_s)):
-        act(number)
-        if number % per_s == 0:
-            rig.desktop.newest()
-        _await_time(began + (number + 1) / per_s)
-    return (rig.processor_s() - used) / (time.monotonic() - began) * 100
+def type_text(rig: Rig, ways: Ways, rounds: int, on_round: OnRound) -> list[Series]:
+    """Type until the last character has arrived in a terminal; how many did, and whether the text is the same."""
+    found = []
+    with Terminal(rig) as terminal:
+        for key, (title, text) in _TEXTS.items():
+
+            def sample(way: Way, number: int, text: str = text) -> Turn:
+                began = time.perf_counter()
+                way.do(text)
+                arrived, at = terminal.take(text)
+                return Turn((at - began) * 1000, arrived == text, arrived_in_order(text, arrived))
+
+            series = Series(key, title, characters=len(text))
+            found.append(take_turns(series, ways.to_type(), rounds, sample, on_round, ours_per_round=1))
+    return found
 
 
-def _await_time(due: float) -> None:
-    wait_until(lambda: time.monotonic() >= due, deadline=Deadline.after(60), awaited="the time", poll_s=0.002)
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return how long a call takes, in milliseconds, and what it gives."""
+    began = time.perf_counter()
+    given = call()
+    return (time.perf_counter() - began) * 1000, given

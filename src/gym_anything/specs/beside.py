@@ -77,8 +77,9 @@ def missing_beside_task(env: LoadedEnv, task: LoadedTask) -> list[Missing]:
     for key, image in _named(spec.success.spec, "target", "success.spec"):
         if not is_file(task.root / image):
             found.append(Missing(file, key, "image", image))
-    if spec.success.mode == "vlm_checklist" and not is_file(task.root / "vlm_checklist.json"):
-        found.append(Missing(file, "success.mode", "checklist", "vlm_checklist.json"))
+    checklist = spec.success.spec.get("checklist") or "vlm_checklist.json"
+    if spec.success.mode == "vlm_checklist" and not is_file(task.root / str(checklist)):
+        found.append(Missing(file, "success.mode", "checklist", str(checklist)))
     return found
 
 

@@ -15,6 +15,7 @@ _FIXES = (
     ("Unterminated string", "the text does not end before the file does: is the file cut off?"),
     ("Invalid control character", "write a line break inside text as \\n"),
     ("Extra data", "one object only; is there a second one, or a bracket too many?"),
+    ("Illegal trailing comma", "no comma after the last one"),
     ("Expecting property name", "keys go in double quotes; no comma after the last one; no comments"),
     (
         "Expecting ',' delimiter",

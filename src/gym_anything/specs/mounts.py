@@ -9,6 +9,9 @@ from gym_anything.specs.env_objects import MountMode
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.reading import absolute_path
 
+_RECIPES = "gym_anything/presets/"
+_BESIDE_PACKAGE = Path(__file__).resolve().parents[2]
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedMount:
@@ -38,7 +41,7 @@ def resolve_mounts(spec: EnvSpec, env_root: str | Path) -> list[ResolvedMount]:
 
 
 def with_host_paths(spec: EnvSpec, env_root: str | Path) -> EnvSpec:
-    """Return the spec with absolute mount sources and packages, as a runner needs it: it does not know ``env_root``.
+    """Return the spec with absolute mount sources, packages and Dockerfile: a runner does not know ``env_root``.
 
     What is missing keeps the place where it would be beside the environment, so that the runner's error names it.
     """
@@ -47,8 +50,12 @@ def with_host_paths(spec: EnvSpec, env_root: str | Path) -> EnvSpec:
         for mount, place in zip(spec.mounts, resolve_mounts(spec, env_root), strict=True)
     )
     apks = tuple(str(find_host_path(apk, env_root) or absolute_path(env_root) / apk) for apk in spec.apks)
-    changed = {"mounts": mounts} if mounts else {}
-    return spec.model_copy(update={**changed, **({"apks": apks} if apks else {})})
+    changed: dict[str, object] = {"mounts": mounts} if mounts else {}
+    if apks:
+        changed["apks"] = apks
+    if spec.dockerfile:
+        changed["dockerfile"] = str(find_host_path(spec.dockerfile, env_root) or spec.dockerfile)
+    return spec.model_copy(update=changed)
 
 
 def find_host_path(path: str, env_root: str | Path) -> Path | None:
@@ -56,13 +63,16 @@ def find_host_path(path: str, env_root: str | Path) -> Path | None:
 
     An absolute path (or one that begins with ``~/``) is taken as it is. A relative one is searched in the
     environment's folder, then in each folder above it, then in the working folder: environments name their files from
-    the root of the repository that they came from.
+    the root of the repository that they came from. Recipes of presets lie in this package.
     """
     wanted = Path(path).expanduser() if path.startswith("~/") else Path(path)
     root = absolute_path(env_root)
     if wanted.is_absolute():
         return wanted if exists(wanted) else None
-    for folder in (root, *root.parents, Path.cwd()):
+    folders = [root, *root.parents, Path.cwd()]
+    if path.startswith(_RECIPES):
+        folders.append(_BESIDE_PACKAGE)
+    for folder in folders:
         if exists(folder / wanted):
             return folder / wanted
     return None

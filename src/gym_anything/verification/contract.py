@@ -76,7 +76,10 @@ class Capabilities(Protocol):
         ...
 
     def query_vlm(self, arguments: Mapping[str, Any], *, deadline: Deadline) -> Mapping[str, Any]:
-        """Ask the configured vision model. Raises: VerifierError when none is configured."""
+        """Ask the configured vision model; returns what ``vlm.query.query_model`` does, ``usage`` included.
+
+        Raises: VlmNotConfigured, ModelBudgetSpent.
+        """
         ...
 
 

@@ -12,13 +12,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
-from gym_anything._util.supervised_process import SupervisedProcess
+from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
 from gym_anything._util.supervisor import Supervisor
 from gym_anything.errors import Aborted, HostError
 from gym_anything.verification.bounded_text import BoundedText
@@ -58,7 +58,25 @@ class ForkServer:
     _shared: ForkServer | None = None
     _shared_lock = threading.Lock()
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        module: str = "gym_anything.verification.judge_process.server",
+        name: str = "judge-server",
+        start_s: float = _START_SECONDS,
+        stop: StopPlan | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """Make one; it starts when first needed.
+
+        Args:
+            module: its ``main`` is the server. name: for messages. start_s: it must be ready within this.
+            stop: how to end it. arguments: for it, before the number of its control descriptor.
+        """
+        self._module = module
+        self._name = name
+        self._start_s = start_s
+        self._plan = stop
+        self._arguments = tuple(arguments)
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._process: SupervisedProcess | None = None
@@ -71,6 +89,21 @@ class ForkServer:
             if cls._shared is None or cls._shared._owner != os.getpid():
                 cls._shared = ForkServer()
             return cls._shared
+
+    @classmethod
+    def adopt(cls, control: socket.socket) -> None:
+        """Let this process use the server of another one: its own is started only when that one is gone."""
+        server = cls()
+        server._control = control
+        with cls._shared_lock:
+            cls._shared = server
+
+    def lend(self) -> socket.socket:
+        """Return a descriptor of one's own for another process's ``adopt``; the caller closes it."""
+        self.warm_up()
+        with self._lock:
+            assert self._control is not None
+            return self._control.dup()
 
     @property
     def pid(self) -> int | None:
@@ -95,6 +128,7 @@ class ForkServer:
     def warm_up(self) -> None:
         """Start the server now, so that the first verdict does not wait for it. Idempotent."""
         with self._lock:
+            self._forget_the_dead()
             self._control = self._control or self._start()
 
     def stop(self) -> None:
@@ -105,8 +139,7 @@ class ForkServer:
     def hand_over(self, fds: list[int]) -> None:
         """Give a new verdict's descriptors to the server, starting it when needed."""
         with self._lock:
-            if self._process is not None and self._process.poll() is not None:
-                self._discard()
+            self._forget_the_dead()
             for last_try in (False, True):
                 control = self._control or self._start()
                 try:
@@ -115,26 +148,46 @@ class ForkServer:
                 except OSError as error:
                     self._discard()
                     if last_try:
-                        raise HostError(f"the judge server does not take work: {error}") from error
+                        raise HostError(f"the {self._name} does not take work: {error}") from error
+
+    def _forget_the_dead(self) -> None:
+        if self._process is not None and (self._process.poll() is not None or self._has_hung_up()):
+            self._discard()
+
+    def _has_hung_up(self) -> bool:
+        """Tell a server that is dead but not yet reaped: the kernel has closed its end."""
+        if self._control is None:
+            return False
+        try:
+            return self._control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            return True
 
     def _start(self) -> socket.socket:
         package_parent = str(Path(__file__).parents[2])
-        code = (
-            f"import sys; sys.path.insert(0, {package_parent!r}); "
-            "from gym_anything.verification.judge_process.server import main; main()"
-        )
+        code = f"import sys; sys.path.insert(0, {package_parent!r}); from {self._module} import main; main()"
         ours, theirs = socket.socketpair()
         with tempfile.TemporaryFile(prefix="ga-judge-") as complaints:
             with theirs:
                 self._process = process = Supervisor.shared().spawn(
-                    [sys.executable, "-P", "-c", code, str(_CONTROL_FD)],  # -P: the working directory hides no module
-                    name="judge-server",
+                    [
+                        sys.executable,
+                        "-P",
+                        "-c",
+                        code,
+                        *self._arguments,
+                        str(_CONTROL_FD),
+                    ],  # -P: cwd hides no module
+                    name=self._name,
                     env=dict(os.environ),
                     stderr=complaints.fileno(),
                     pass_fds={_CONTROL_FD: theirs.fileno()},
+                    stop=self._plan,
                 )
             self._control = ours
-            ready, _, _ = select.select([ours], [], [], _START_SECONDS)
+            ready, _, _ = select.select([ours], [], [], self._start_s)
             if ready and ours.recv(1):
                 return ours
             self._discard()
@@ -142,7 +195,7 @@ class ForkServer:
             tail = complaints.read()[-2000:].decode(errors="replace").strip()
         what = f"ended while it started (exit code {process.returncode})" if ready else "did not start"
         raise HostError(
-            f"the judge server {what}, after at most {_START_SECONDS:.0f} s: {tail or 'it said nothing'}",
+            f"the {self._name} {what}, after at most {self._start_s:.0f} s: {tail or 'it said nothing'}",
             detail={"log_tail": tail},
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,21 +10,30 @@ from typing import Any
 
 from gym_anything._util import env_vars
 from gym_anything._util.settings import UNSET, given, resolve
-from gym_anything.errors import SpecInvalid, UnsupportedFeature
+from gym_anything.errors import SpecInvalid
 from gym_anything.verification.contract import Capabilities, JudgeRequest, Verdict
 from gym_anything.verification.image_match import judge_by_image
 from gym_anything.verification.multi import judge_by_several
 from gym_anything.verification.program import judge_by_program
+from gym_anything.verification.vlm.judge import judge_by_checklist
 
 MODES = ("program", "image_match", "multi", "vlm_checklist")
+
+
+def _mode_name(value: str) -> str:
+    """Return a mode's name; other spellings of it are in use."""
+    return value.strip().lower().replace("-", "_")
+
+
 VERIFIER_MODE = env_vars.declare(
     "GYM_ANYTHING_VERIFIER_MODE",
-    env_vars.text,
+    _mode_name,
     None,
-    "Judge every task by this mode instead of its own success.mode.",
+    "Judge every task by this mode instead of its own success.mode; `task` is that one.",
     "verification",
 )
 _MODE_SOURCES = {"argument": "override", "environment": "environment", "file": "task", "default": "default"}
+_THE_TASKS_OWN = ("task", "task_json", "auto", "default")
 _MAX_NESTING = 5
 
 
@@ -33,8 +43,8 @@ def judge(request: JudgeRequest, capabilities: Capabilities) -> Verdict:
     A task without success criteria gives an undecided verdict (``decided=False``); everything else decides or raises.
 
     Blocks: until ``request.deadline`` at the latest (and a second for taking a hung verifier down).
-    Raises: VerifierError kinds (blame judge), SpecInvalid (blame content), UnsupportedFeature for a mode this version
-        does not have, WorldLost, Aborted.
+    Raises: VerifierError kinds (blame judge), SpecInvalid (blame content), ModelError kinds (blame host) of a judge
+        that asks a vision model, WorldLost, Aborted.
     """
     began = time.monotonic()
     if request.success is None and request.mode_override is None:
@@ -42,10 +52,11 @@ def judge(request: JudgeRequest, capabilities: Capabilities) -> Verdict:
             False, 0.0, "the task has no success criteria", decided=False, mode="none", mode_source="default"
         )
     success = request.success or {}
+    from_environment = VERIFIER_MODE.lookup({**os.environ, **request.environment})
     chosen = resolve(
         "success.mode",
         argument=given(request.mode_override),
-        environment=VERIFIER_MODE.lookup(),
+        environment=UNSET if from_environment in _THE_TASKS_OWN else from_environment,
         file=success.get("mode") or UNSET,
         default="program",
     )
@@ -54,7 +65,10 @@ def judge(request: JudgeRequest, capabilities: Capabilities) -> Verdict:
         error = _unknown_mode(mode)
         error.blame = "caller"
         raise error
-    verdict = _by_mode(mode, success.get("spec") or {}, request, capabilities, depth=0)
+    spec = success.get("spec") or {}
+    if mode == "vlm_checklist" and success.get("mode") != mode and isinstance(spec, Mapping):
+        spec = {key: spec[key] for key in ("vlm_checklist",) if key in spec}  # the rest is for the task's own judge
+    verdict = _by_mode(mode, spec, request, capabilities, depth=0)
     source = _MODE_SOURCES[chosen.source]
     return replace(verdict, mode=mode, mode_source=source, seconds=time.monotonic() - began)
 
@@ -79,14 +93,7 @@ def _by_mode(
 
         return judge_by_several(spec, judge_part)
     if mode == "vlm_checklist":
-        raise UnsupportedFeature(
-            "success.mode 'vlm_checklist' needs a vision model, which this version cannot ask yet",
-            detail={
-                "feature": "success.mode",
-                "reason": "vlm_checklist",
-                "fix": "use mode program, image_match or multi",
-            },
-        )
+        return judge_by_checklist(request, spec)
     raise _unknown_mode(mode)
 
 

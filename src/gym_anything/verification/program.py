@@ -13,7 +13,17 @@ from typing import Any
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.secrets import Redactor
 from gym_anything._util.state_dir import Run
-from gym_anything.errors import Aborted, GymAnythingError, SpecInvalid, VerifierError, VlmNotConfigured, WorldLost
+from gym_anything.errors import (
+    Aborted,
+    GymAnythingError,
+    ModelBudgetSpent,
+    SpecInvalid,
+    VerifierError,
+    VlmNotConfigured,
+    WorldLost,
+    from_wire,
+)
+from gym_anything.models.usage import Usage
 from gym_anything.verification.cancellation import Cancellation
 from gym_anything.verification.contract import Capabilities, JudgeRequest, Verdict
 from gym_anything.verification.fork_server import ForkServer, JudgeRun
@@ -25,8 +35,8 @@ def judge_by_program(request: JudgeRequest, spec: Mapping[str, Any], capabilitie
     """Run ``spec["program"]`` (``file.py::func`` beside the task, or ``pkg.mod:func``) and return what it decided.
 
     Raises: SpecInvalid (blame content) when the program is not there, VerifierError (blame judge) when it crashed, hung
-        or returned nonsense, WorldLost when the world died under it, VlmNotConfigured when it asked for a vision model
-        in vain and did not pass the task without one, Aborted.
+        or returned nonsense, WorldLost when the world died under it, VlmNotConfigured or a ModelError when it asked a
+        vision model in vain and did not pass the task without one, Aborted.
     """
     program = locate_program(spec.get("program"), request.task_root)
     calls = _ServedCalls(capabilities, request.deadline)
@@ -37,7 +47,8 @@ def judge_by_program(request: JudgeRequest, spec: Mapping[str, Any], capabilitie
     if plain is None:
         raise _failure(run, program, output)
     score = plain["score"] if plain["score"] is not None else (100.0 if plain["passed"] else 0.0)
-    return Verdict(plain["passed"], score, plain["feedback"], plain["extra"], seconds=run.seconds)
+    extra = {**plain["extra"], "vlm": calls.vlm_spent()} if calls.vlm_answers else plain["extra"]
+    return Verdict(plain["passed"], score, plain["feedback"], extra, seconds=run.seconds)
 
 
 def reward_by_program(request: JudgeRequest, reference: Any, capabilities: Capabilities) -> float:
@@ -155,7 +166,14 @@ class _ServedCalls:
         self._capabilities = capabilities
         self._deadline = deadline
         self.world_error: WorldLost | Aborted | None = None
-        self.vlm_error: VlmNotConfigured | None = None
+        self.vlm_error: GymAnythingError | None = None
+        self.vlm_answers: list[Mapping[str, Any]] = []
+
+    def vlm_spent(self) -> dict[str, Any]:
+        """Return what the vision model took in all."""
+        models = sorted({str(answer.get("model")) for answer in self.vlm_answers})
+        total = Usage.total(answer["usage"] for answer in self.vlm_answers)
+        return {"model": ", ".join(models), **total.as_dict()}
 
     def serve(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do one call; its error travels back to the verifier."""
@@ -164,7 +182,7 @@ class _ServedCalls:
         except (WorldLost, Aborted) as error:
             self.world_error = error
             return {"error": error.to_wire()}
-        except VlmNotConfigured as error:
+        except (VlmNotConfigured, ModelBudgetSpent) as error:
             self.vlm_error = error
             return {"error": error.to_wire()}
         except GymAnythingError as error:
@@ -183,5 +201,14 @@ class _ServedCalls:
         if name == "copy_to_env":
             return world.copy_to_env(arguments["host_path"], arguments["guest_path"], deadline=deadline)
         if name == "query_vlm":
-            return dict(world.query_vlm(arguments, deadline=deadline))
+            return self._query_vlm(arguments)
         raise VerifierError(f"a verifier cannot call {name!r}")
+
+    def _query_vlm(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer = dict(self._capabilities.query_vlm(arguments, deadline=self._deadline))
+        failure = answer.pop("wire", None)
+        if failure is not None:
+            self.vlm_error = from_wire(failure)  # a verdict without the model's word cannot be trusted as a fail
+        elif isinstance(answer.get("usage"), Mapping):
+            self.vlm_answers.append(answer)
+        return answer

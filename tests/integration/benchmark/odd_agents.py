@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
 
 from gym_anything.agents.base import BaseAgent
 
@@ -153,3 +156,39 @@ class WaitsForAFile(BaseAgent):
             threading.Event().wait(0.02)
         self.done = True
         return TYPE_HELLO
+
+
+class Counts(Typist):
+    """Keeps accounts as a stranger's agent may."""
+
+    usage: ClassVar[dict[str, Any]] = {"calls": 2, "input_tokens": 30, "output_tokens": 4, "cost_usd": 0.25}
+
+
+class LooksAround(BaseAgent):
+    """Returns where it is, and what chance gave it."""
+
+    autonomous: ClassVar[bool] = True
+
+    def run_episode(self, env: Any, task_description: str) -> Any:
+        return {
+            "cwd": str(Path.cwd()),
+            "colour": os.environ.get("COLOUR"),
+            "chance": random.random(),
+            "numpy": float(np.random.random()),  # the global generator, as much agents' code has it
+        }
+
+
+class CannotBeMade(Typist):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.agent_args["colour"]
+
+
+class EndsItsProcessInItsConstructor(BaseAgent):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        os._exit(3)
+
+
+class HangsInItsConstructor(BaseAgent):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        FOREVER.wait()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from tests.integration.benchmark.marked_processes import processes_with
 from tests.unit.benchmark.small_benchmark import write_env, write_split, write_task
+from tests.unit.docs.doc_snippets import python_snippets
 
 pytestmark = pytest.mark.real
 
@@ -197,6 +200,40 @@ def test_a_killed_benchmark_leaves_nothing_and_is_resumed(cli: CommandLine) -> N
     assert [run.split("/", 2)[2] for run in runs] == ["a/run_001", "a/run_002", "b/run_001", "b/run_002", "c/run_001"]
 
 
+def test_a_broken_configuration_is_refused_before_any_world_starts(cli: CommandLine) -> None:
+    """Also where it shows only when the agent is made."""
+    arguments = ["benchmark", "notes", "--benchmark", "small", "--fast-io", "--agent", f"{ODD}CannotBeMade"]
+    out, err = cli(*arguments, code=2)
+    assert out == ""
+    assert "CannotBeMade" in err and "KeyError: 'colour'" in err
+    assert not (cli.folder / "all_runs").exists()
+    cli(*arguments, "--agent-arg", "colour=blue", "--max-tasks", "1")
+
+
+def test_a_broken_setup_is_begun_again_and_told(cli: CommandLine) -> None:
+    notes = cli.folder / "small" / "environments" / "notes"
+    hook = "echo tried >> /home/ga/tries; exit 3"
+    write_task(notes, "flaky", hooks={"pre_task": hook})
+    arguments = ("benchmark", "notes", "--benchmark", "small", "--agent", "oracle", "--fast-io", "--task", "flaky")
+    _, err = cli(*arguments, "--retries", "2", code=1)
+    assert err.count("begun again") == 2
+    assert len(list(cli.folder.glob("all_runs/small/oracle/notes/flaky/run_*/info.json"))) == 3
+    found = cli.json(*arguments, "--retries", "0", code=1)
+    assert found["totals"]["broken"] == 1
+
+
+def test_the_index_is_made_by_the_run_and_anew_when_asked(cli: CommandLine) -> None:
+    cli("benchmark", "notes", "--benchmark", "small", "--agent", "oracle", "--fast-io", "--exp", "first")
+    index = cli.folder / "all_runs" / "first" / "index.sqlite"
+    with closing(sqlite3.connect(index)) as db:
+        assert db.execute("SELECT task, status FROM runs").fetchall() == [(task, "passed") for task in "abc"]
+    index.unlink()
+    found = cli.json("index", "first")
+    assert (found["path"], found["finished"], found["unfinished"]) == (str(index), 3, [])
+    assert index.is_file()
+    assert "first" in cli("index", "second", code=1)[1]
+
+
 def test_lists_name_what_is_broken(cli: CommandLine) -> None:
     notes = cli.folder / "small" / "environments" / "notes"
     (write_task(notes, "cut_off") / "task.json").write_text('{"id": ')
@@ -221,3 +258,12 @@ def test_agents_are_listed_with_what_they_do(cli: CommandLine) -> None:
     assert {"noop", "random", "oracle"} <= set(agents)
     assert all(row["about"] and not row["problem"] for row in agents.values())
     assert "oracle" in cli("agents")[0]
+
+
+def test_the_page_on_running_reads_results_as_written(cli: CommandLine) -> None:
+    (snippet,) = python_snippets("docs/how-to/running.md")
+    cli("benchmark", "notes", "--benchmark", "small", "--fast-io", "--exp", "first", "--max-tasks", "2")
+    done = subprocess.run(
+        [sys.executable, "-c", snippet.text], cwd=cli.folder, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "first 2 results, 0 cut off or running\n"

@@ -88,6 +88,26 @@ def test_a_runner_that_describes_nonsense_spoils_no_listing_and_endangers_nothin
     assert Path.home().exists()
 
 
+def test_prepared_images_are_a_cache_of_their_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who purges what can be built again keeps what was downloaded, and each image can go by itself."""
+    monkeypatch.setenv("GYM_ANYTHING_IMAGE_DIR", str(tmp_path / "images"))
+    for name in ("debian-desktop-1", "prepared/windows-2", "prepared/android-3"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        (tmp_path / "images" / name / "disk").write_bytes(b"x" * 10_000)
+    (tmp_path / "images" / "prepared" / ".pin.lock").touch()
+    _, document = call(capsys, "list")
+    keys = {row["name"]: sorted(entry["key"] for entry in row["entries"]) for row in document["components"]}
+    assert keys["images"] == ["debian-desktop-1"]
+    assert keys["prepared-images"] == ["android-3", "windows-2"]
+    assert call(capsys, "purge", "images")[0] == 0
+    assert (tmp_path / "images" / "prepared" / "windows-2" / "disk").exists()
+    _, document = call(capsys, "purge", "prepared-images")
+    assert sorted(row["key"] for row in document["removed"]) == ["android-3", "windows-2"]
+    assert [path.name for path in (tmp_path / "images" / "prepared").iterdir()] == [".pin.lock"]
+
+
 def test_purge_asks_for_names_and_knows_them(keeper: type[Keeper], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["cache", "purge"]) == 2
     assert run_command_line(["cache", "purge", "keeper", "--all"]) == 2

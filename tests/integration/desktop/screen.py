@@ -20,8 +20,10 @@ from PIL import Image
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.runtime.desktop.client import DesktopClient
-
-XVFB, XVNC = "Xvfb", "Xvnc"
+from tests.integration.desktop.servers import XORG as XORG
+from tests.integration.desktop.servers import XVFB as XVFB
+from tests.integration.desktop.servers import XVNC as XVNC
+from tests.integration.desktop.servers import server_argv
 
 
 def soon(seconds: float = 20.0) -> Deadline:
@@ -62,14 +64,8 @@ class Screen:
         self.socket = folder / "desktop.sock"
         reader, writer = os.pipe()
         common = ["-displayfd", str(writer), "-nolisten", "tcp", "-noreset", *server_options]
-        width, height = size
-        if server == XVFB:
-            argv = [XVFB, "-screen", "0", f"{width}x{height}x24", *common]
-        else:
-            argv = [XVNC, "-geometry", f"{width}x{height}", "-depth", "24", "-SecurityTypes", "None", "-rfbport", "-1"]
-            argv += ["-rfbunixpath", str(folder / "vnc"), *common]  # Debian 13's does not start with no way in
         try:
-            self.server = self.start(argv, pass_fds=[writer])
+            self.server = self.start(server_argv(server, folder, size, common), pass_fds=[writer])
         finally:
             os.close(writer)
         with os.fdopen(reader) as answer:

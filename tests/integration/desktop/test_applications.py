@@ -2,92 +2,75 @@
 
 from __future__ import annotations
 
-import http.server
-import queue
+import contextlib
 import shutil
-import threading
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import pytest
 
 from gym_anything._util.waiting import wait_until
-from gym_anything.actions.model import Click, Drag, PressKeys, TypeText
+from gym_anything.actions.model import Drag, PressKeys, TypeText
 from gym_anything.runtime.desktop.client import DesktopClient
 from tests.conftest import RequireBackend
 from tests.integration.desktop.conftest import StartScreen
 from tests.integration.desktop.screen import XVNC, Screen, soon
 from tests.integration.desktop.test_typing import HOSTILE, SCRIPTS, Editor, cjk
+from tests.integration.desktop.typing_matrix.browser import ChromiumTarget
+from tests.integration.desktop.typing_matrix.office import OfficeTarget
+from tests.integration.desktop.typing_matrix.target import Target, start_window_manager
+from tests.integration.desktop.typing_matrix.toolkits import QtListTarget, QtTarget
 
 pytestmark = pytest.mark.real
 
-# F9 sends what the field holds and empties it; the title says how much that is.
-PAGE = """<!doctype html><title>loading</title><textarea id=t style="width:95vw;height:85vh" autofocus></textarea><script>
-setInterval(() => document.title = "holds " + [...t.value].length, 50)
-addEventListener("keydown", e => { if (e.key == "F9") { navigator.sendBeacon("/", t.value); t.value = "" } })
-</script>"""
+T = TypeVar("T", bound=Target)
 
 
 @pytest.fixture
 def screen(start_screen: StartScreen, require_backend: RequireBackend) -> Screen:
     require_backend("openbox", shutil.which("openbox") is not None, "openbox is not installed")
     screen = start_screen(server=XVNC)
-    screen.start(["openbox"])
-    wait_until(lambda: "= _NET" in screen.run("xprop", "-root", "_NET_SUPPORTED"), deadline=soon(), awaited="openbox")
+    start_window_manager(screen)
     return screen
 
 
-@pytest.fixture
-def texts() -> Iterator[tuple[str, queue.SimpleQueue[str]]]:
-    """Serve the page on loopback; what it sends is in the queue."""
-    received: queue.SimpleQueue[str] = queue.SimpleQueue()
-
-    class Server(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._answer(PAGE.encode())
-
-        def do_POST(self) -> None:
-            received.put(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            self._answer(b"")
-
-        def _answer(self, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
-        yield f"http://127.0.0.1:{server.server_port}/", received
-        server.shutdown()
-        serving.join()
+@contextlib.contextmanager
+def begun(kind: type[T], screen: Screen, client: DesktopClient, require_backend: RequireBackend) -> Iterator[T]:
+    """Start an application of the typing matrix on a screen; what the screen does not end ends with the block."""
+    missing = kind.missing()
+    require_backend(f"typing-{kind.name}", not missing, missing)
+    target = kind(screen, client)
+    try:
+        target.begin()
+        yield target
+    finally:
+        target.stop()
 
 
-def test_any_text_arrives_exactly_in_chromium(
-    screen: Screen,
-    client: DesktopClient,
-    texts: tuple[str, queue.SimpleQueue[str]],
-    require_backend: RequireBackend,
+def test_keys_of_commands_and_any_text_arrive_in_chromium(
+    screen: Screen, client: DesktopClient, require_backend: RequireBackend
 ) -> None:
     """T1, T2: it acts on some hardware keys by itself and reads the keyboard map through a second connection."""
-    require_backend("chromium", shutil.which("chromium") is not None, "chromium is not installed")
-    address, received = texts
-    profile = f"--user-data-dir={screen.folder / 'profile'}"
-    screen.start(["chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", profile, "--app=" + address])
-    wait_until(lambda: "holds 0" in _titles(screen), deadline=soon(60), awaited="the page", poll_s=0.3)
-    client.settle(300, 5000)
-    client.send([Click("left", 400, 300), TypeText("copy me"), PressKeys(("Control_L", "a"))])
-    client.send([PressKeys(("Control_L", "c")), PressKeys(("F9",))])
-    assert received.get(timeout=20) == "copy me"
-    for n in range(4):
-        for text in [HOSTILE, *SCRIPTS.values(), cjk(200, n)]:
-            client.send([TypeText(text), PressKeys(("F9",))])
-            assert received.get(timeout=20) == text
+    with begun(ChromiumTarget, screen, client, require_backend) as page:
+        client.send([TypeText("copy me"), PressKeys(("Control_L", "a")), PressKeys(("Control_L", "c"))])
+        assert page.take() == "copy me"
+        for n in range(4):
+            for text in [HOSTILE, *SCRIPTS.values(), cjk(200, n)]:
+                client.send([TypeText(text)])
+                assert page.take(text) == text
+
+
+def test_no_key_overtakes_another_in_libreoffice(
+    screen: Screen, client: DesktopClient, require_backend: RequireBackend
+) -> None:
+    """T2: commands are done later than characters are read, and a key pressed twice at once counts as held down."""
+    with begun(OfficeTarget, screen, client, require_backend) as office:
+        for text in ["aabbccddee\nffgg\n\n11\t22", "a😀b😀\n😀\ncc"] * 3:
+            client.send([TypeText(text)])
+            assert office.take(text) == text
+            client.send([TypeText("to be replaced"), PressKeys(("Control_L", "a")), TypeText(text)])
+            assert office.take(text) == text
 
 
 def test_a_drag_moves_a_file_into_a_folder(
@@ -116,11 +99,70 @@ def test_a_drag_selects_text(start_screen: StartScreen, require_backend: Require
     editor = Editor(screen, client)
     client.send([TypeText("first line\nsecond line\nthird line")])
     client.settle(200, 5000)
-    ink = np.argwhere((client.frame().array[32:300, 4:600] < 110).all(axis=2))
-    top, bottom = ink[:, 0].min() + 32, ink[:, 0].max() + 32
-    line = (bottom - top) // 3
-    client.send([Drag("left", (600, int(top + line // 2)), (600, int(bottom - line // 2))), TypeText(" ends")])
+    client.send([_drag_over_two_lines(client, 32), TypeText(" ends")])
     editor.await_text("first line ends")
+
+
+def test_a_drag_selects_text_in_qt(screen: Screen, client: DesktopClient, require_backend: RequireBackend) -> None:
+    """P4."""
+    with begun(QtTarget, screen, client, require_backend) as field:
+        client.send([TypeText("first line\nsecond line\nthird line")])
+        client.settle(200, 5000)
+        client.send([_drag_over_two_lines(client, 26), TypeText(" ends")])
+        assert field.take() == "first line ends"
+
+
+def test_a_drag_moves_an_item_of_a_qt_list(
+    screen: Screen, client: DesktopClient, require_backend: RequireBackend
+) -> None:
+    """P4: the item comes to lie where it was dropped."""
+    with begun(QtListTarget, screen, client, require_backend) as items:
+        client.send([PressKeys(("F9",))])
+        places = items.given.get(timeout=20)
+        half = (places[1][1] - places[0][1]) // 2
+        client.send([Drag("left", tuple(places[3]), (places[1][0], places[1][1] - half + 2))])
+        assert items.given.get(timeout=20) == ["first", "fourth", "second", "third"]
+
+
+def test_drags_select_and_move_text_in_libreoffice(
+    screen: Screen, client: DesktopClient, require_backend: RequireBackend
+) -> None:
+    """P4: a word is selected by a drag and typed over; another is selected and dragged behind the last."""
+    with begun(OfficeTarget, screen, client, require_backend) as office:
+        office.ask("words ff0000=alpha 00a000=beta 0000ff=gamma")
+        client.settle(300, 5000)
+        left, right, y = _word(client, 0)
+        client.send([Drag("left", (left - 1, y), (right + 2, y)), TypeText("delta")])
+        wait_until(lambda: office.ask("text") == "delta beta gamma", deadline=soon(), awaited="the word typed over")
+        client.settle(300, 5000)
+        left, right, y = _word(client, 1)
+        _, end, _ = _word(client, 2)
+        client.send([Drag("left", (left - 1, y), (right + 2, y))])
+        client.settle(300, 5000)
+        client.send([Drag("left", ((left + right) // 2, y), (end + 3, y))])
+        wait_until(
+            lambda: office.ask("text") == "delta gamma beta",  # it minds the spaces
+            deadline=soon(10),
+            awaited="the word moved",
+            status=lambda: office.ask("text"),
+        )
+
+
+def _drag_over_two_lines(client: DesktopClient, top: int) -> Drag:
+    """Return a drag from behind the first of three lines of text to behind the third; no text is above ``top``."""
+    ink = np.argwhere((client.frame().array[top:300, 4:600] < 110).all(axis=2))
+    first, last = int(ink[:, 0].min()) + top, int(ink[:, 0].max()) + top
+    line = (last - first) // 3
+    return Drag("left", (600, first + line // 2), (600, last - line // 2))
+
+
+def _word(client: DesktopClient, channel: int) -> tuple[int, int, int]:
+    """Return the left and right edge and the middle of the word on the page that is red (0), green (1) or blue (2)."""
+    array = client.frame().array.astype(int)
+    array[:150], array[500:], array[:, :220], array[:, 1000:] = 0, 0, 0, 0  # icons have colours too
+    others = [n for n in range(3) if n != channel]
+    ink = np.argwhere((array[:, :, channel] > 120) & (array[:, :, others].max(axis=2) < 60))
+    return int(ink[:, 1].min()), int(ink[:, 1].max()), int(np.median(ink[:, 0]))
 
 
 def _titles(screen: Screen) -> str:

@@ -14,12 +14,13 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Move
 from gym_anything.runtime.desktop.client import DesktopClient
-from tests.integration.desktop.conftest import OpenProbe, StartScreen
+from tests.integration.desktop.conftest import OpenProbe, StartScreen, on_xorg_too
 from tests.integration.desktop.screen import XVFB, XVNC, Screen, soon
 
 pytestmark = pytest.mark.real
 
 
+@on_xorg_too
 def test_frames_equal_an_independent_grab_after_random_window_operations(
     screen: Screen, client: DesktopClient, open_probe: OpenProbe
 ) -> None:
@@ -34,6 +35,7 @@ def test_frames_equal_an_independent_grab_after_random_window_operations(
         np.testing.assert_array_equal(client.frame().array, screen.grab())
 
 
+@on_xorg_too
 def test_a_frame_is_never_older_than_the_request(client: DesktopClient, open_probe: OpenProbe) -> None:
     """S2: what was drawn before the question is in the answer, 500 times out of 500."""
     probe = open_probe()
@@ -68,6 +70,7 @@ def test_the_same_picture_has_the_same_number_and_seq_grows_always(
     assert abs(time.monotonic() - third.captured_at) < 5
 
 
+@on_xorg_too
 def test_views_do_not_change_while_the_screen_does_and_many_can_be_kept(
     client: DesktopClient, open_probe: OpenProbe
 ) -> None:
@@ -117,6 +120,7 @@ def test_two_clients_see_the_same(screen: Screen, client: DesktopClient, open_pr
         np.testing.assert_array_equal(one.array, two.array)
 
 
+@on_xorg_too
 def test_the_pointer_is_drawn_only_when_asked_for(client: DesktopClient, open_probe: OpenProbe) -> None:
     probe = open_probe()
     probe.tell("fill 808080 0 0 1280 800")
@@ -162,6 +166,14 @@ def test_a_change_of_resolution_is_followed(start_screen: StartScreen) -> None:
     assert before.array.shape == (800, 1280, 3), "an old frame stays as it is"
 
 
+def test_frames_that_nobody_asks_for_are_made_at_a_bounded_rate(client: DesktopClient, open_probe: OpenProbe) -> None:
+    probe = open_probe()
+    first, began = client.newest().picture, time.monotonic()
+    probe.tell("flip 100 5000")
+    made, took_s = client.newest().picture - first, time.monotonic() - began
+    assert 5 <= made <= 20 * took_s + 3, f"{made} pictures in {took_s:.2f} s"
+
+
 def test_a_desktop_that_nobody_asks_gives_its_memory_back(client: DesktopClient, screen: Screen) -> None:
     def resident_mib() -> float:
         lines = Path(f"/proc/{screen.service.pid}/smaps_rollup").read_text().splitlines()
@@ -175,6 +187,7 @@ def test_a_desktop_that_nobody_asks_gives_its_memory_back(client: DesktopClient,
     np.testing.assert_array_equal(client.frame().array, screen.grab())
 
 
+@on_xorg_too
 def test_settle_says_whether_the_screen_came_to_rest(client: DesktopClient, open_probe: OpenProbe) -> None:
     """S3: settle detection, bounded, says whether it settled."""
     probe = open_probe()

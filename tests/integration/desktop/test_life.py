@@ -26,7 +26,7 @@ from gym_anything.errors import (
     WorldLost,
 )
 from gym_anything.runtime.desktop.client import DesktopClient
-from tests.integration.desktop.conftest import OpenProbe, StartScreen
+from tests.integration.desktop.conftest import OpenProbe, StartScreen, on_xorg_too
 from tests.integration.desktop.screen import XVFB, XVNC, Screen, soon
 
 pytestmark = pytest.mark.real
@@ -125,6 +125,7 @@ def test_a_missed_deadline_leaves_delivery_unknown_and_the_client_usable(client:
     assert client.frame().width == 1280
 
 
+@on_xorg_too
 @pytest.mark.parametrize("victim", ["server", "service"])
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_death_is_a_typed_error_at_once(

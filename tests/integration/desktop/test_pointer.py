@@ -8,7 +8,7 @@ from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Buttons, Click, Drag, KeysDown, Move, Scroll, TypeText
 from gym_anything.errors import ActionError
 from gym_anything.runtime.desktop.client import DesktopClient
-from tests.integration.desktop.conftest import OpenProbe
+from tests.integration.desktop.conftest import OpenProbe, on_xorg_too
 from tests.integration.desktop.screen import Screen, soon
 
 pytestmark = pytest.mark.real
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.real
 BUTTON_1_HELD = 0x100
 
 
+@on_xorg_too
 def test_every_click_arrives_where_it_was_sent_and_is_read_back(client: DesktopClient, open_probe: OpenProbe) -> None:
     """P1, P7: 0 is a coordinate, and success is reported on evidence."""
     probe = open_probe()
@@ -37,14 +38,17 @@ def test_each_button_clicks(client: DesktopClient, open_probe: OpenProbe, button
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_multiple_clicks_lie_within_the_usual_time(client: DesktopClient, open_probe: OpenProbe, count: int) -> None:
-    """P3: presses inside the guest's double-click time (250 ms is the shortest in use)."""
+    """P3: presses inside the guest's double-click time (250 ms is the shortest in use), and not all at once: a window manager
+    holds each until it has looked at it, and GTK takes presses that come faster for fewer clicks.
+    """
     probe = open_probe()
     client.send([Click("left", 300, 200, count)])
     times = [int(event[6]) for event in probe.await_events(count, "button press")]
-    assert len(times) == count and times[-1] - times[0] < 250
+    assert len(times) == count and times[0] < times[-1] < times[0] + 250
     assert len(probe.await_events(count, "button release")) == count
 
 
+@on_xorg_too
 def test_a_drag_is_one_press_many_moves_and_one_release(client: DesktopClient, open_probe: OpenProbe) -> None:
     """P4: with a dwell at both ends."""
     probe = open_probe()
@@ -70,6 +74,7 @@ def test_a_drag_to_the_same_place_and_to_the_edges_works(client: DesktopClient, 
         assert len(probe.of("button press")) == 1
 
 
+@on_xorg_too
 def test_scroll_goes_four_ways_with_one_sign_convention(client: DesktopClient, open_probe: OpenProbe) -> None:
     """P5: positive is down and right; one unit is one wheel click."""
     probe = open_probe()
@@ -145,6 +150,7 @@ def test_a_batch_that_cannot_be_done_is_refused_whole(
     assert client.send([Move(641, 400)]).number == 2, "what is refused does not count"
 
 
+@on_xorg_too
 def test_a_frame_follows_the_input_it_was_asked_after(client: DesktopClient, open_probe: OpenProbe) -> None:
     """S2: the frame names the last acknowledged input; the reaction of a client is seen at once."""
     probe = open_probe()

@@ -17,7 +17,7 @@ from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Click, InputOp, PressKeys, TypeText
 from gym_anything.runtime.desktop.client import DesktopClient
 from tests.conftest import RequireBackend
-from tests.integration.desktop.conftest import OpenProbe, StartScreen
+from tests.integration.desktop.conftest import OpenProbe, StartScreen, on_xorg_too
 from tests.integration.desktop.screen import XVNC, Screen, soon
 
 pytestmark = pytest.mark.real
@@ -37,6 +37,7 @@ def stopped(pid: int, seconds: float) -> Iterator[None]:
         timer.join()
 
 
+@on_xorg_too
 def test_settle_waits_for_a_client_without_pings_that_has_not_read_its_click(
     client: DesktopClient, open_probe: OpenProbe
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gym_anything.runtime.desktop.client import DesktopClient
 from tests.integration.desktop.conftest import OpenProbe
-from tests.integration.desktop.screen import Screen
+from tests.integration.desktop.screen import Screen, soon
 
 pytestmark = pytest.mark.real
 
@@ -57,6 +57,25 @@ def test_no_frame_is_torn(client: DesktopClient, open_probe: OpenProbe) -> None:
     torn, _, pictures = look(client, open_probe, 3000)
     assert torn == 0
     assert pictures > 10, "the screen did change"
+
+
+def test_a_frame_shows_one_moment_of_all_that_is_drawn(client: DesktopClient, open_probe: OpenProbe) -> None:
+    """The right half is never drawn before the left one, however small or large they are."""
+    for box in [(100, 100, 40, 30), (0, 0, 1280, 800)]:
+        probe = open_probe(box)
+        x, y, width, height = box
+        seen, until = set(), soon(60)
+        while len(seen) <= 20:  # a slow machine draws them all between a few of our looks
+            assert not until.expired(), "the screen did not change"
+            probe.tell_only("pair 250")
+            for _ in range(60):
+                array = client.frame().array
+                left = array[y : y + height : 5, x].astype(int)
+                right = array[y : y + height : 5, x + width - 1].astype(int)
+                assert (left == left[0, 0]).all() and (right == right[0, 0]).all()
+                assert (left[0, 0] - right[0, 0]) % 256 <= 1, f"{left[0, 0]} beside {right[0, 0]}"
+                seen.add(int(left[0, 0]))
+            probe.await_done()
 
 
 @pytest.mark.soak

@@ -15,7 +15,7 @@ from gym_anything.actions.model import Click, KeysDown, KeysUp, PressKeys, TypeT
 from gym_anything.errors import ActionUnsupported
 from gym_anything.runtime.desktop.client import DesktopClient
 from tests.conftest import RequireBackend
-from tests.integration.desktop.conftest import OpenProbe, StartScreen
+from tests.integration.desktop.conftest import OpenProbe, StartScreen, on_xorg_too
 from tests.integration.desktop.screen import XVFB, Screen, soon
 
 pytestmark = pytest.mark.real
@@ -98,6 +98,7 @@ def editor(screen: Screen, client: DesktopClient, require_backend: RequireBacken
     yield Editor(screen, client)
 
 
+@on_xorg_too
 def test_text_is_data_and_arrives_exactly_in_a_terminal(client: DesktopClient, terminal: Terminal) -> None:
     """T1, T2, T7: whatever the script, white space and newlines too."""
     for text in [HOSTILE, *SCRIPTS.values(), "  two  spaces\tand a tab\n\n\n", cjk(300, 1)]:
@@ -114,6 +115,7 @@ def test_text_is_data_and_arrives_exactly_in_a_gtk_editor(client: DesktopClient,
         editor.await_text(text)
 
 
+@on_xorg_too
 def test_two_thousand_characters_in_one_action(client: DesktopClient, terminal: Terminal) -> None:
     """T8: no truncation, and the acknowledgement says how many."""
     text = "".join(random.Random(5).choices(SCRIPTS["ascii"] + SCRIPTS["latin1"] + cjk(200, 3), k=2000))

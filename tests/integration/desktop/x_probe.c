@@ -6,7 +6,11 @@
  *     fill RRGGBB X Y W H     fill a rectangle of the window
  *     react RRGGBB            from now on every button press fills the window with this colour
  *     flip TIMES MICROSECONDS fill the whole window TIMES times, each with another grey, so long apart
+ *     blink TIMES MICROSECONDS X Y W H   fill a rectangle white and black by turns, so long apart
+ *     pair TIMES              fill the left half and then the right half with one grey more, TIMES times, without a pause
  *     move X Y W H            move and resize the window
+ *     opacity PERCENT         be translucent, if there is a compositor
+ *     raise                   go above all other windows
  *     keyboard                take the keyboard focus
  *     grab CODE               grab a key, as window managers do
  * Events on stdout: "button press|release N X Y STATE TIME", "motion X Y", "key press|release CODE STATE".
@@ -20,6 +24,7 @@
 #include <xcb/xcb.h>
 
 static xcb_connection_t *c;
+static xcb_screen_t *screen;
 static xcb_window_t window;
 static xcb_gcontext_t gc;
 static unsigned width, height;
@@ -71,6 +76,41 @@ static void flip(int times, long microseconds) {
     }
 }
 
+static void blink(int times, long microseconds, int x, int y, unsigned w, unsigned h) {
+    const struct timespec span = {microseconds / 1000000, microseconds % 1000000 * 1000};
+    for (int i = 0; i < times; i++) {
+        fill(i % 2 ? 0x000000 : 0xffffff, x, y, w, h);
+        xcb_flush(c);
+        nanosleep(&span, NULL);
+    }
+}
+
+static void set_opacity(uint32_t percent) {
+    static const char name[] = "_NET_WM_WINDOW_OPACITY";
+    const uint32_t value = UINT32_MAX / 100 * percent;
+    xcb_intern_atom_reply_t *atom = xcb_intern_atom_reply(c, xcb_intern_atom(c, 0, sizeof name - 1, name), NULL);
+    if (atom) xcb_change_property(c, XCB_PROP_MODE_REPLACE, window, atom->atom, XCB_ATOM_CARDINAL, 32, 1, &value);
+    free(atom);
+}
+
+/* The screen that DISPLAY names. */
+static xcb_screen_t *screen_of(int number) {
+    xcb_screen_iterator_t screens = xcb_setup_roots_iterator(xcb_get_setup(c));
+    while (number-- > 0) xcb_screen_next(&screens);
+    return screens.data;
+}
+
+static void pair(int times) {
+    static unsigned char step;
+    for (int i = 0; i < times; i++) {
+        unsigned grey = ++step;
+        for (unsigned half = 0; half < 2; half++) {
+            fill(grey << 16 | grey << 8 | grey, (int)(half * width / 2), 0, width / 2, height);
+            sync_server(); /* so that others get their turn between the two */
+        }
+    }
+}
+
 static void command(const char *line) {
     unsigned colour, w, h;
     int x, y, times;
@@ -78,14 +118,21 @@ static void command(const char *line) {
     if (sscanf(line, "fill %x %d %d %u %u", &colour, &x, &y, &w, &h) == 5) fill(colour, x, y, w, h);
     if (sscanf(line, "react %x", &colour) == 1) reaction = colour;
     if (sscanf(line, "flip %d %ld", &times, &microseconds) == 2) flip(times, microseconds);
+    if (sscanf(line, "blink %d %ld %d %d %u %u", &times, &microseconds, &x, &y, &w, &h) == 6)
+        blink(times, microseconds, x, y, w, h);
+    if (sscanf(line, "pair %d", &times) == 1) pair(times);
     if (sscanf(line, "move %d %d %u %u", &x, &y, &w, &h) == 4) {
         const uint32_t values[] = {(uint32_t)x, (uint32_t)y, w, h};
         xcb_configure_window(c, window, 15, values);
         width = w, height = h;
     }
     if (sscanf(line, "grab %d", &x) == 1)
-        xcb_grab_key(c, 0, xcb_setup_roots_iterator(xcb_get_setup(c)).data->root, XCB_MOD_MASK_ANY, (xcb_keycode_t)x,
-                     XCB_GRAB_MODE_ASYNC, XCB_GRAB_MODE_ASYNC);
+        xcb_grab_key(c, 0, screen->root, XCB_MOD_MASK_ANY, (xcb_keycode_t)x, XCB_GRAB_MODE_ASYNC, XCB_GRAB_MODE_ASYNC);
+    if (sscanf(line, "opacity %d", &x) == 1) set_opacity((uint32_t)x);
+    if (strncmp(line, "raise", 5) == 0) {
+        const uint32_t above = XCB_STACK_MODE_ABOVE;
+        xcb_configure_window(c, window, XCB_CONFIG_WINDOW_STACK_MODE, &above);
+    }
     if (strncmp(line, "keyboard", 8) == 0) xcb_set_input_focus(c, XCB_INPUT_FOCUS_PARENT, window, XCB_CURRENT_TIME);
     sync_server();
     handle_all(); /* what happened before is said before */
@@ -95,9 +142,10 @@ static void command(const char *line) {
 int main(int argc, char **argv) {
     char line[256];
     if (argc != 5) return 2;
-    c = xcb_connect(NULL, NULL);
+    int number = 0;
+    c = xcb_connect(NULL, &number);
     if (xcb_connection_has_error(c)) return 1;
-    xcb_screen_t *screen = xcb_setup_roots_iterator(xcb_get_setup(c)).data;
+    screen = screen_of(number);
     width = (unsigned)atoi(argv[3]), height = (unsigned)atoi(argv[4]);
     window = xcb_generate_id(c);
     gc = xcb_generate_id(c);

@@ -21,6 +21,7 @@ from gym_anything.doctor.probes import desktop, machine, programs, storage
 from gym_anything.errors import DeadlineExceeded, HostError
 from gym_anything.runtime.desktop import private_screen
 from gym_anything.runtime.native.locate import native_program
+from gym_anything.runtime.qemu.accelerator import KVM_GUEST
 from gym_anything.testing.leaks import LeakCheck
 
 pytestmark = pytest.mark.real
@@ -60,7 +61,7 @@ def test_everything_is_tried_in_six_seconds_and_each_failure_has_a_fix(tmp_path:
         assert row["ok"] or row["fix"].strip(), row
     assert code == (0 if document["ok"] else 1)
     tried = {name.partition(":")[0] for name in rows(document)}
-    wanted = "world runner state-folder loopback-ports x-server desktop-frame desktop-input kvm reflink namespaces"
+    wanted = "world runner state-folder loopback-ports x-server desktop-frame desktop-input kvm large-pages reflink namespaces"
     assert set(wanted.split()) | {"limit", "native", "video-encoder", "registry", "shadowed-packages"} <= tried
     assert list(tmp_path.iterdir()) == []
 
@@ -156,10 +157,18 @@ def test_kvm_is_judged_by_a_guest_that_runs_within_its_bound() -> None:
     assert check.ok or check.fix
 
 
+def test_large_pages_are_seen_where_the_kernel_lends_them() -> None:
+    setting = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+    chosen = setting.read_text().partition("[")[2].partition("]")[0] if setting.exists() else "never"
+    [check] = machine.large_pages(Deadline.after(10))
+    assert check.ok == (chosen not in ("never", "deny")), chosen
+    assert check.ok or "shmem_enabled" in check.fix
+
+
 def test_the_test_guest_runs_where_a_processor_runs_guests(require_backend: RequireBackend, tmp_path: Path) -> None:
     """The guest without what an emulator lacks: even the emulator of a host that virtualises by page tables runs it."""
     require_backend("kvm-device", os.access("/dev/kvm", os.R_OK | os.W_OK), "no usable /dev/kvm")
-    source = (trial.TRIALS / "kvm_guest.py").read_text()
+    source = KVM_GUEST.read_text()
     easy = source.replace('"0f57c0"', '"909090"').replace('"b980f0fa02"', '"b900010000"')
     assert easy != source
     (tmp_path / "kvm_guest.py").write_text(easy)
@@ -171,7 +180,7 @@ def test_the_test_guest_runs_where_a_processor_runs_guests(require_backend: Requ
 
 def test_a_guest_that_never_ends_is_ended_by_its_bound(require_backend: RequireBackend, tmp_path: Path) -> None:
     require_backend("kvm-device", os.access("/dev/kvm", os.R_OK | os.W_OK), "no usable /dev/kvm")
-    source = (trial.TRIALS / "kvm_guest.py").read_text()
+    source = KVM_GUEST.read_text()
     (tmp_path / "kvm_guest.py").write_text(source.replace('"0f57c0"', '"ebfe90"'))  # jmp to itself
     result = subprocess.run(
         [sys.executable, "-I", "-S", tmp_path / "kvm_guest.py"], capture_output=True, text=True, timeout=20, check=True

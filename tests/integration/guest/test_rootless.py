@@ -42,6 +42,8 @@ def test_the_hosts_clock_cannot_be_set(start_world: StartWorld) -> None:
     world = start_world(rootless=True)
     with world.connect() as channel, pytest.raises(GuestCommandFailed, match="cannot set the clock"):
         channel.set_clock(0.0, deadline=soon())
+    with world.connect() as channel, pytest.raises(GuestCommandFailed, match="cannot set the clock"):
+        channel.awaken(0.0, "0" * 32, b"", deadline=soon()).finish()
 
 
 def test_it_is_small(start_world: StartWorld) -> None:

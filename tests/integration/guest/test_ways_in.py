@@ -86,9 +86,7 @@ class _SerialLine:
             if self.master in ready:
                 self._to_peer(peer, os.read(self.master, 4096))
             if peer in ready:
-                data = peer.recv(4096) if peer else b""
-                while data:
-                    data = data[os.write(self.master, data) :]
+                self._to_guest(peer)
 
     def _to_peer(self, peer: socket.socket | None, data: bytes) -> None:
         try:
@@ -96,6 +94,14 @@ class _SerialLine:
                 peer.sendall(data)
         except OSError:
             pass  # nobody is connected: what the guest says is lost, as on a real line
+
+    def _to_guest(self, peer: socket.socket | None) -> None:
+        try:
+            data = peer.recv(4096) if peer else b""
+        except OSError:
+            return  # the peer went away without reading everything: the device does not see that either
+        while data:
+            data = data[os.write(self.master, data) :]
 
     def close(self) -> None:
         self._ending = True
@@ -108,12 +114,12 @@ def test_a_serial_device_survives_garbage_and_a_peer_that_comes_anew(program: Pa
     line = _SerialLine()
     os.write(line.master, b"boot messages\r\n\x01\x02 login: \x00\x00")
     with _daemon(program, tmp_path, "--device", line.path):
-        channel = GuestChannel.connect(line.connect(), token=TOKEN, deadline=soon())
+        channel = GuestChannel.connect(line.connect(), token=TOKEN, deadline=soon(), line=True)
         assert channel.exec(["cat"], stdin=b"over a line", deadline=soon()).stdout == b"over a line"
         job = channel.start(["sh", "-c", "echo here; sleep 700"], deadline=soon())
         channel.close()  # the device does not see this; the next opening tells
         del job
-        again = GuestChannel.connect(line.connect(), token=TOKEN, deadline=soon())
+        again = GuestChannel.connect(line.connect(), token=TOKEN, deadline=soon(), line=True)
         assert again.exec(["echo", "again"], deadline=soon()).stdout == b"again\n"
         again.close()
     line.close()

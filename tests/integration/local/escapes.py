@@ -67,7 +67,7 @@ ESCAPES = (
     Escape("reopen the log it writes to", "cat /proc/1/fd/1 | grep -q . || : < /proc/1/fd/2"),
     Escape("become a user of the host", "chown 65535 /tmp || chown 4000000000 /tmp"),
     Escape("swap", "swapon /tmp/x"),
-    Escape("use a loop device", "losetup -f || mount -o loop /tmp/x /mnt"),
+    Escape("use a loop device", "truncate -s 1M /tmp/x && { losetup -f /tmp/x || mount -o loop /tmp/x /mnt; }"),
     Escape(
         "make a mount in the host's table",
         "mount --make-shared / && mount --bind /tmp /usr && touch /usr/owned2 && ! rm /tmp/owned2",

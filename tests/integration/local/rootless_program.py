@@ -54,9 +54,9 @@ def die() -> dict[str, object]:
 
 
 def collect() -> dict[str, object]:
-    orphans.collect(state_root())
+    failed = [f"{orphan.what}: {orphan.error}" for orphan in orphans.collect(state_root()) if orphan.error]
     mine = Run.current().path.name
-    return {"left": [str(path) for path in state_root().iterdir() if path.name != mine]}
+    return {"left": [str(path) for path in state_root().iterdir() if path.name != mine], "failed": failed}
 
 
 print(json.dumps({"world": world, "die": die, "collect": collect}[sys.argv[1]]()))

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pwd
-import shutil
-import subprocess
-import sys
-import sysconfig
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gym_anything.runtime.native.locate import cache_folder
 from tests.integration.local.escapes import ESCAPES
+from tests.ordinary_user import OrdinaryUser, facts, ordinary_user, what_lacks
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -23,53 +16,12 @@ NAME = "ga-test-user"
 PROGRAM = Path(__file__).with_name("rootless_program.py")
 
 
-def _run(*argv: str) -> None:
-    subprocess.run(argv, check=True, capture_output=True)
-
-
-class OrdinaryUser:
-    """A user of this machine, for the time of a test."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run our program as this user, on the system's Python with our packages."""
-        packages = sysconfig.get_paths()["purelib"]
-        source = Path(__file__).parents[3] / "src"
-        env = [f"HOME={self.home}", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", f"PYTHONPATH={source}:{packages}"]
-        identity = ["setpriv", f"--reuid={NAME}", f"--regid={NAME}", "--init-groups"]
-        argv = [*identity, "env", "-i", *env, "PYTHONDONTWRITEBYTECODE=1", "/usr/bin/python3", str(PROGRAM), *words]
-        return subprocess.run(argv, capture_output=True, text=True, timeout=110, check=False, cwd="/")
-
-
 @pytest.fixture(scope="module")
 def user(local_backend: None, require_backend: Callable[[str, bool, str], None]) -> Iterator[OrdinaryUser]:
-    require_backend("rootless", os.geteuid() == 0, "making a user of this machine needs root")
-    require_backend("rootless", shutil.which("newuidmap") is not None, "newuidmap is not installed (uidmap)")
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    system = subprocess.run(["/usr/bin/python3", "-V"], capture_output=True, text=True, check=False).stdout
-    require_backend("rootless", f" {version}." in system, f"the system's Python is not {version}")
-    try:
-        pwd.getpwnam(NAME)
-    except KeyError:
-        pass
-    else:
-        _run("userdel", "-rf", NAME)
-    _run("useradd", "--create-home", "--shell", "/bin/bash", NAME)
-    try:
-        home = Path(pwd.getpwnam(NAME).pw_dir)
-        built = home / ".cache" / "gym-anything" / "native"
-        shutil.copytree(cache_folder(), built, ignore=shutil.ignore_patterns("*.lock"))
-        _run("chown", "-R", f"{NAME}:{NAME}", str(home))
-        yield OrdinaryUser(home)
-    finally:
-        _run("userdel", "-rf", NAME)
-
-
-def facts(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
-    assert done.returncode == 0, done.stderr[-3000:]
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    missing = what_lacks()
+    require_backend("rootless", not missing, missing)
+    with ordinary_user(NAME, PROGRAM) as made:
+        yield made
 
 
 def test_an_ordinary_users_world_works_and_holds(user: OrdinaryUser) -> None:
@@ -107,4 +59,4 @@ def test_what_a_killed_user_leaves_is_collected(user: OrdinaryUser) -> None:
     done = user.run("die")
     assert done.returncode == -9
     found = facts(user.run("collect"))
-    assert found["left"] == []
+    assert (found["left"], found["failed"]) == ([], [])

@@ -12,9 +12,9 @@ import pytest
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.errors import SpecInvalid, UnsupportedFeature
-from gym_anything.runtime.runners.local.des import rfb_answer
 from gym_anything.runtime.runners.local.runner import LocalRunner
-from gym_anything.runtime.runners.local.ui_tree import missing_packages
+from gym_anything.runtime.session.ui_tree import missing_packages
+from gym_anything.runtime.vnc.des import rfb_answer
 from tests.conftest import RequireBackend
 from tests.integration.local.conftest import SIZE, MakeRunner
 
@@ -111,8 +111,8 @@ def test_with_a_network_there_is_a_route_and_the_hosts_own_services_stay_hidden(
         listener.listen()
         port = listener.getsockname()[1]
         runner.start()
-        gateway = runner.exec_capture("ip -4 route show default | awk '{print $3}'").strip()
-        assert gateway
+        route = runner.exec_capture("awk '$2 == \"00000000\" {print $3; exit}' /proc/net/route").strip()
+        gateway = socket.inet_ntoa(int(route, 16).to_bytes(4, "little"))
         for address in ("127.0.0.1", gateway):
             script = f"import socket; socket.create_connection(('{address}', {port}), timeout=1)"
             assert runner.exec(f'python3 -c "{script}"', use_pty=False) != 0, address

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import GuestFileNotFound, VlmNotConfigured
 from gym_anything.verification.cancellation import Cancellation
@@ -80,3 +82,16 @@ def judged(
         }
     )
     return judge_by_program(request, {"program": program}, world or DictWorld())
+
+
+def running(words: str) -> list[int]:
+    """Return the processes of ours whose command line holds ``words``."""
+    found = []
+    for pid in proc.descendants(os.getpid()):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if words in line:
+            found.append(pid)
+    return found

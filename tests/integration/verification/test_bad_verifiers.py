@@ -99,11 +99,21 @@ RESULTS = st.fixed_dictionaries({}, optional={"passed": VALUES, "score": VALUES,
 CASES = st.tuples(st.lists(LINES, max_size=2), st.none() | RESULTS.map(lambda value: f"result = {spelled(value)}"))
 
 
-@settings(max_examples=1100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CASES)
 def test_any_verifier_gives_a_verdict_or_a_typed_error(tmp_path: Path, case: tuple[list[str], str | None]) -> None:
     """V2, V5: a crashed or hung judge is broken, not 0."""
-    lines, last = case
+    _gives_a_verdict_or_a_typed_error(tmp_path, *case)
+
+
+@pytest.mark.soak
+@settings(max_examples=1100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(CASES)
+def test_a_thousand_verifiers_do(tmp_path: Path, case: tuple[list[str], str | None]) -> None:
+    _gives_a_verdict_or_a_typed_error(tmp_path, *case)
+
+
+def _gives_a_verdict_or_a_typed_error(tmp_path: Path, lines: list[str], last: str | None) -> None:
     task = write_task(tmp_path / "t", SOURCE)
     task_info = {"task_id": "t", "metadata": {"lines": [*lines, *([last] if last else [])]}, "task_spec": {}}
     try:

@@ -153,6 +153,11 @@ def test_several_keys_run_in_the_contracts_order_whatever_the_dicts() -> None:
         ({"type": "screenshot", "_role": "a"}, ScreenshotAction("a")),
         ({"action": "settle"}, SettleAction(100, 2000)),
         ({"action": "settle", "quiet_ms": 5, "max_ms": 50}, SettleAction(5, 50)),
+        ({"action": "settle", "ignore": []}, SettleAction()),
+        (
+            {"action": "settle", "ignore": [[0, 0, 1, 1], (9, 8, 7, 6)]},
+            SettleAction(ignore=((0, 0, 1, 1), (9, 8, 7, 6))),
+        ),
     ],
 )
 def test_control_actions(raw: dict[str, Any], expected: object) -> None:
@@ -174,6 +179,14 @@ def test_control_actions(raw: dict[str, Any], expected: object) -> None:
         {"action": "screenshot", "type": "screenshot"},
         {"action": "settle", "quiet_ms": 1.5},
         {"action": "settle", "max_ms": -1},
+        {"action": "settle", "ignore": [0, 0, 1, 1]},
+        {"action": "settle", "ignore": [[0, 0, 1]]},
+        {"action": "settle", "ignore": [[0, 0, 0, 1]]},
+        {"action": "settle", "ignore": [[-1, 0, 5, 5]]},
+        {"action": "settle", "ignore": [[0, 0, 0.5, 1]]},
+        {"action": "settle", "ignore": [[0, 0, 10_000, 1]]},
+        {"action": "settle", "ignore": [[0, 0, 1, 1]] * 17},
+        {"action": "settle", "ignore": "all"},
     ],
 )
 def test_a_bad_control_action_is_an_error(raw: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
     good = root / "environments" / "good_env"
     write_json(good / "env.json", env_data(mounts=[{"source": "gone", "target": "/x"}]))
     write_json(good / "tasks" / "fine" / "task.json", task_data())
-    write_json(good / "tasks" / "fine" / "vlm_checklist.json", {"task_completion": []})
+    write_json(good / "tasks" / "fine" / "vlm_checklist.json", {"task_completion": [{"description": "a note"}]})
     (good / "tasks" / "broken").mkdir()
     (good / "tasks" / "broken" / "task.json").write_text('{"id": ')
     (good / "tasks" / "no_file").mkdir()

@@ -14,7 +14,7 @@ from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.benchmark.execute import EpisodeNews, execute
 from gym_anything.benchmark.report import Report
-from gym_anything.benchmark.results import ResultsFolder
+from gym_anything.benchmark.results import FinishedRun, ResultsFolder, finish_run
 from gym_anything.benchmark.stop_signal import StopLevel, StopSignal
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import Aborted, BenchmarkError, WorldLost
@@ -175,9 +175,131 @@ def test_a_report_leaves_broken_runs_out_of_rate_and_mean(results: ResultsFolder
 
 
 def test_a_row_tells_the_attempt_and_the_limit_that_ended_it(results: ResultsFolder) -> None:
-    (run,) = execute(
-        [replace(REQUESTS[0], attempt=2)], Executor(lambda _r, _s: Outcome.failed(0, "line 1\nline 2")), results
-    )
-    row = Report([replace(run, record=replace(run.record, reason="timeout"))]).rows()[0]
+    asked = replace(REQUESTS[0], attempt=2)
+    run_dir = results.new_run_dir(asked)
+    finish_run(run_dir, EpisodeRecord(asked.public(), Outcome.failed(0, "line 1\nline 2"), reason="timeout"))
+    row = Report([FinishedRun(run_dir)]).rows()[0]
     assert row[1] == "a #3"
     assert row[-1] == "[timeout] line 1 line 2"
+
+
+def broken_setup(request: EpisodeRequest, **more: Any) -> EpisodeRecord:
+    return EpisodeRecord(request.public(), Outcome.broken("world", "no boot"), **{"broke_in": "reset", **more})
+
+
+class Retrying(Executor):
+    """Breaks as told, by task, in the first ``times`` tries."""
+
+    def __init__(self, broken: dict[str, EpisodeRecord], times: int = 1) -> None:
+        super().__init__(lambda _r, _s: Outcome.passed(100))
+        self.broken, self.times, self.begun = broken, times, list[str]()
+
+    def play(self, request: EpisodeRequest, run_dir: Path, **more: Any) -> EpisodeRecord:
+        self.begun.append(request.task)
+        if request.task in self.broken and self.begun.count(request.task) <= self.times:
+            return self.broken[request.task]
+        return super().play(request, run_dir, **more)
+
+
+def test_only_a_broken_setup_is_begun_again_and_after_all_others(results: ResultsFolder) -> None:
+    """V1: a set-up that broke says nothing about the agent; a judge or an agent that breaks is a result."""
+    broken = {
+        "a": broken_setup(REQUESTS[0]),
+        "b": broken_setup(REQUESTS[1], broke_in="judge"),
+        "c": broken_setup(REQUESTS[2], broke_in="agent"),
+    }
+    news: list[EpisodeNews] = []
+    executor = Retrying(broken)
+    runs = execute(REQUESTS[:4], executor, results, retries=3, on_news=news.append)
+    assert executor.begun == ["a", "b", "c", "d", "a"]
+    assert [run.record.outcome.status for run in runs] == ["passed", "broken", "broken", "passed"]
+    assert [run.record.tries for run in runs] == [2, 1, 1, 1]
+    assert [n.request.task for n in news if n.kind == "retry"] == ["a"]
+    assert [n.request.task for n in news if n.kind == "finished"] == ["b", "c", "d", "a"]
+    assert [r.record.outcome.status for r in results.finished(REQUESTS[0])] == ["broken", "passed"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "again"),
+    [
+        (Outcome.broken("content", "a hook failed", {"setup_failed": ["pre_task"]}), True),
+        (Outcome.broken("caller", "no such option"), False),
+    ],
+)
+def test_a_failed_hook_is_a_broken_setup_and_a_wrong_wish_is_none(
+    results: ResultsFolder, outcome: Outcome, again: bool
+) -> None:
+    record = EpisodeRecord(REQUESTS[0].public(), outcome)
+    executor = Retrying({"a": record}, times=9)
+    execute(REQUESTS[:1], executor, results, retries=2)
+    assert len(executor.begun) == (3 if again else 1)
+
+
+def test_a_setup_that_stays_broken_is_broken_after_the_last_try(results: ResultsFolder) -> None:
+    (run,) = execute(REQUESTS[:1], Retrying({"a": broken_setup(REQUESTS[0])}, times=9), results, retries=2)
+    assert (run.record.outcome.status, run.record.tries, run.run_dir.name) == ("broken", 3, "run_003")
+
+
+class Room:
+    """An ``Admission`` for so many at once, which keeps a diary."""
+
+    def __init__(self, places: int) -> None:
+        self.places, self.inside, self.diary = places, set[int](), list[str]()
+
+    def ask(self, who: int, request: EpisodeRequest) -> str:
+        if len(self.inside) >= self.places:
+            return "full"
+        self.inside.add(who)
+        return ""
+
+    def is_up(self, who: int) -> None:
+        self.diary.append(f"up {who}")
+
+    def is_over(self, who: int, record: EpisodeRecord | None) -> None:
+        self.inside.discard(who)
+        self.diary.append(f"over {who} {record.outcome.status if record else None}")
+
+
+def test_an_episode_without_room_waits_for_one_that_ends(results: ResultsFolder) -> None:
+    room, news, most, lock = Room(2), list[EpisodeNews](), [0], threading.Lock()
+    held = threading.Event()
+
+    def on_news(one: EpisodeNews) -> None:
+        news.append(one)
+        if one.kind == "held":
+            held.set()
+
+    def play(_request: EpisodeRequest, _stop: StopSignal) -> Outcome:
+        assert held.wait(20)  # two play, and the third thread was told why it cannot
+        with lock:
+            most[0] = max(most[0], len(room.inside))
+        return Outcome.passed(100)
+
+    runs = execute(REQUESTS, Executor(play), results, jobs=3, admission=room, on_news=on_news)
+    assert len(runs) == 6
+    assert most == [2]
+    assert {n.reason for n in news if n.kind == "held"} == {"full"}
+    assert sorted(line for line in room.diary if line.startswith("over")) == [f"over {n} passed" for n in range(6)]
+
+
+def test_without_any_room_episodes_go_one_at_a_time(results: ResultsFolder) -> None:
+    assert (
+        len(execute(REQUESTS[:3], Executor(lambda _r, _s: Outcome.passed(1)), results, jobs=3, admission=Room(0))) == 3
+    )
+
+
+def test_a_wish_to_finish_reaches_who_waits_for_room(results: ResultsFolder) -> None:
+    stop = StopSignal()
+
+    def on_news(news: EpisodeNews) -> None:
+        if news.kind == "held":
+            threading.Thread(target=stop.raise_level).start()
+
+    def play(_request: EpisodeRequest, signal: StopSignal) -> Outcome:
+        reached = threading.Event()
+        signal.at(StopLevel.FINISH, reached.set)
+        assert reached.wait(20)
+        return Outcome.passed(1)
+
+    runs = execute(REQUESTS, Executor(play), results, jobs=2, admission=Room(1), stop=stop, on_news=on_news)
+    assert [run.record.request["task"] for run in runs] == ["a"]

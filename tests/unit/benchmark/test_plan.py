@@ -125,8 +125,24 @@ def test_what_does_not_count_is_played_again(small: Benchmark, results: ResultsF
     record(results, request, Outcome.passed(100), interrupted=True)
     for other in ({"seed": 4}, {"agent": "random"}, {"max_steps": 5}, {"agent_args": {"a": 1}}):
         record(results, replace(request, **other), Outcome.passed(100))  # type: ignore[arg-type]
-    assert plan_benchmark(small, choice, TEMPLATE, results).requests == (request,)
-    record(results, request, Outcome.passed(100))
+    (again,) = plan_benchmark(small, choice, TEMPLATE, results).requests
+    assert replace(again, attempt=0) == request
+    record(results, again, Outcome.passed(100))
     assert plan_benchmark(small, choice, TEMPLATE, results).requests == ()
     (request.task_root / "task.json").write_text('{"id": "changed"}', "utf-8")
-    assert plan_benchmark(small, choice, TEMPLATE, results).requests == (request,)
+    assert len(plan_benchmark(small, choice, TEMPLATE, results).requests) == 1
+
+
+def test_model_env_task_seed_and_attempt_name_one_result(small: Benchmark, results: ResultsFolder) -> None:
+    """V7: a new run takes an attempt that no result has; what was cut off or broken leaves its attempt free."""
+    choice = Choice(env="notes", tasks=("a",), min_runs=3)
+    first, second, third = plan_benchmark(small, choice, TEMPLATE, results).requests
+    record(results, second, Outcome.passed(100))
+    record(results, third, Outcome.broken("world", "lost"))
+    resumed = plan_benchmark(small, replace(choice, skip_existing=True), TEMPLATE, results).requests
+    assert [request.attempt for request in resumed] == [0, 2]
+    anew = plan_benchmark(small, choice, TEMPLATE, results).requests
+    assert [request.attempt for request in anew] == [0, 2, 3]
+    other_seed = plan_benchmark(small, choice, replace(TEMPLATE, seed=4), results).requests
+    assert [request.attempt for request in other_seed] == [0, 1, 2]
+    assert first.attempt == 0

@@ -51,7 +51,7 @@ def python_snippets(page: str, *, files: bool = False) -> list[Snippet]:
 
 def command_lines(page: str) -> list[list[str]]:
     """Return the ``gym-anything …`` lines of the blocks without a language, as words without the program."""
-    lines = [line for s in snippets(page) if not s.language for line in s.text.splitlines()]
+    lines = [line.removeprefix("sudo ") for s in snippets(page) if not s.language for line in s.text.splitlines()]
     return [line.split("#")[0].split()[1:] for line in lines if line.startswith("gym-anything ")]
 
 

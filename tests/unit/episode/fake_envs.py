@@ -28,8 +28,9 @@ def env_spec(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def fake_env(folder: Path, task: dict[str, Any] | None = None, **changes: Any) -> GymAnythingEnv:
-    """Return an environment on a fake world; ``fast_io`` and ``strict_hooks`` are taken out of ``changes``."""
-    flags = {key: changes.pop(key) for key in ("fast_io", "strict_hooks", "pacing") if key in changes}
+    """Return an environment on a fake world; the arguments of ``make`` are taken out of ``changes``."""
+    names = ("fast_io", "strict_hooks", "pacing", "settle_ignore")
+    flags = {key: changes.pop(key) for key in names if key in changes}
     return make(env_spec(folder, **changes), task, **flags)
 
 

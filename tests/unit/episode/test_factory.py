@@ -13,6 +13,7 @@ from gym_anything.errors import SpecError, SpecInvalid, SpecNotFound, UnknownPlu
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.task_spec import TaskSpec
 from gym_anything.testing.fakes.world import FakeWorld
+from tests.unit.docs.doc_snippets import ROOT
 from tests.unit.episode.fake_envs import FAKE, env_spec, task_spec
 
 pytestmark = pytest.mark.unit
@@ -112,6 +113,18 @@ def test_relative_mounts_are_found_from_the_env_folder_upward(root: Path) -> Non
         env.reset()
         assert env.runner.exec_capture("cat /workspace/own/x") == "content"
         assert env.runner.exec_capture("cat /workspace/upward/x") == "content"
+
+
+def test_a_dockerfile_is_found_beside_the_environment_and_in_this_package(root: Path) -> None:
+    spec = json.loads((root / "env.json").read_text())
+    (root / "Dockerfile").write_text("FROM scratch\n")
+    for written, found in (
+        ("Dockerfile", root / "Dockerfile"),
+        ("gym_anything/presets/x11_lite/Dockerfile", ROOT / "src/gym_anything/presets/x11_lite/Dockerfile"),
+    ):
+        (root / "env.json").write_text(json.dumps({**spec, "dockerfile": written}), encoding="utf-8")
+        with from_config(root) as env:
+            assert env.runner.spec.dockerfile == str(found)
 
 
 def test_remarks_about_the_specs_are_warnings_of_the_environment(root: Path) -> None:

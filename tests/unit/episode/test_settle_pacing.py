@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gym_anything.episode.pacing import AFTER_INPUT, BETWEEN_ACTIONS
-from gym_anything.errors import UnsupportedFeature
+from gym_anything.errors import ActionError, ActionUnsupported, SpecInvalid, UnsupportedFeature
 from gym_anything.runtime.runners.base_senses import SettleResult
 from gym_anything.testing.fakes.world import FakeWorld
 from tests.unit.episode.fake_envs import fake_env, task_spec
@@ -51,7 +51,9 @@ def test_settle_takes_the_place_of_every_sleep(tmp_path: Path) -> None:
         _, _, _, info = env.step([CLICK, CLICK])
         assert env.runner.asked == [BETWEEN, AFTER]
         assert env.runner.clock.now() == start, "no gap, no sleep, no step cycle"
-        assert info["settle"] == {"settled": False, "waited_ms": 2000, "max_ms": 2000}, "the bound passed"
+        assert info["settle"] == {"settled": False, "waited_ms": 2000, "ignored": [], "max_ms": 2000}, (
+            "the bound passed"
+        )
         line = json.loads((env.episode_dir / "traj.jsonl").read_text().splitlines()[-1])
         assert "settle" in json.dumps(line)
 
@@ -103,3 +105,89 @@ def test_only_settle_pacing_says_so(tmp_path: Path, pacing: str | None, settles:
     with fake_env(tmp_path, pacing=pacing) as env:
         env.reset()
         assert ("settle" in env.step(CLICK)[3]) is settles
+
+
+class LearningWorld(FakeWorld):
+    """Says which boxes it was given, and that it has learnt one itself."""
+
+    def settle(self, quiet_ms: float = 100, max_ms: float = 2000, ignore: Any = ()) -> SettleResult:
+        self.given = [*getattr(self, "given", []), tuple(ignore)]
+        return SettleResult(True, 5, (*ignore, (60, 40, 2, 8)))
+
+
+CLOCK, ADVERT = (50, 0, 14, 8), (0, 30, 20, 10)
+
+
+def learning_env(folder: Path, **changes: Any) -> Any:
+    return fake_env(folder, runner=f"{__name__}:LearningWorld", pacing="settle", **changes)
+
+
+def test_boxes_are_left_out_of_every_settle_and_named(tmp_path: Path) -> None:
+    with learning_env(tmp_path, settle_ignore=[list(CLOCK)]) as env:
+        env.reset()
+        info = env.step([CLICK, {"action": "settle"}, CLICK])[3]
+        assert env.runner.given == [(CLOCK,)] * 4, "two gaps, the action, and after input"
+        assert info["settle"]["ignored"] == [list(CLOCK), [60, 40, 2, 8]]
+        assert info["action_result"]["output"] == {
+            "settled": True,
+            "waited_ms": 5,
+            "ignored": [list(CLOCK), [60, 40, 2, 8]],
+        }
+
+
+def test_a_step_and_an_action_leave_out_more_and_each_box_once(tmp_path: Path) -> None:
+    with learning_env(tmp_path, settle_ignore=[CLOCK]) as env:
+        env.reset()
+        env.step(CLICK, settle_ignore=[ADVERT, CLOCK])
+        env.step({"action": "settle", "ignore": [ADVERT]})
+        env.step(CLICK)
+        assert env.runner.given == [(CLOCK, ADVERT), (CLOCK, ADVERT), (CLOCK,)]
+
+
+def test_the_spec_can_name_the_boxes_and_the_argument_wins(tmp_path: Path) -> None:
+    with learning_env(tmp_path / "a", settle_ignore=None, extras={"settle_ignore": [CLOCK]}) as env:
+        env.reset()
+        env.step(CLICK)
+        assert env.runner.given == [(CLOCK,)]
+    with learning_env(tmp_path / "b", settle_ignore=[], extras={"settle_ignore": [CLOCK]}) as env:
+        env.reset()
+        env.step(CLICK)
+        assert env.runner.given == [()]
+
+
+def test_opening_input_leaves_the_boxes_out(tmp_path: Path) -> None:
+    opening = [{"action": "settle", "ignore": [ADVERT]}]
+    world = f"{__name__}:LearningWorld"
+    with fake_env(tmp_path, task_spec(init={"init_pyautogui": opening}), runner=world, settle_ignore=[CLOCK]) as env:
+        env.reset()
+        assert env.runner.given == [(CLOCK, ADVERT)]
+
+
+@pytest.mark.parametrize("boxes", [[[0, 0, 65, 1]], [[1, 2, 3]], "clock", [[0, 0, 0, 0]], [[-1, 0, 5, 5]], 7])
+def test_boxes_off_the_screen_are_refused_before_anything_starts(tmp_path: Path, boxes: Any) -> None:
+    with pytest.raises(SpecInvalid) as error:
+        learning_env(tmp_path, settle_ignore=boxes)
+    assert error.value.detail["key"] == "settle_ignore"
+
+
+def test_a_step_with_bad_or_too_many_boxes_does_nothing(tmp_path: Path) -> None:
+    many = [[n, 0, 1, 1] for n in range(10)]
+    with learning_env(tmp_path, settle_ignore=many) as env:
+        env.reset()
+        for arguments in ({"settle_ignore": [[0, 0, 99, 99]]}, {"settle_ignore": [[n, 5, 1, 1] for n in range(7)]}):
+            with pytest.raises(ActionError):
+                env.step(CLICK, **arguments)
+        with pytest.raises(ActionError, match="16 boxes"):
+            env.step([CLICK, {"action": "settle", "ignore": [[n, 5, 1, 1] for n in range(7)]}])
+        assert not hasattr(env.runner, "given")
+        assert env.runner.inputs_acknowledged == 0
+
+
+def test_a_world_whose_settle_takes_no_boxes_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedFeature, match="leave boxes out") as error:
+        fake_env(tmp_path, runner=f"{__name__}:TellingWorld", settle_ignore=[CLOCK])
+    assert error.value.detail["feature"] == "settle_ignore"
+    with telling_env(tmp_path) as env:
+        env.reset()
+        with pytest.raises(ActionUnsupported, match="leave boxes out"):
+            env.step({"action": "settle", "ignore": [CLOCK]})

@@ -93,3 +93,11 @@ def test_both_windows_spellings_reach_the_same_folder(path: str, os_type: str, e
 )
 def test_absolute_guest_paths_are_recognised(path: str, yes: bool) -> None:
     assert is_absolute_guest_path(path) is yes
+
+
+def test_a_dockerfile_is_found_beside_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").touch()
+    spec = EnvSpec.from_dict({"id": "e@1", "base": "debian-desktop", "dockerfile": "Dockerfile"})
+    assert with_host_paths(spec, tmp_path).dockerfile == str(tmp_path / "Dockerfile")
+    missing = EnvSpec.from_dict({"id": "e@1", "base": "debian-desktop", "dockerfile": "no/Dockerfile"})
+    assert with_host_paths(missing, tmp_path).dockerfile == "no/Dockerfile"

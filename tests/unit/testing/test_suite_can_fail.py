@@ -65,6 +65,7 @@ def _name_of(test: object) -> str:
         ("ForgetfulWorld", "test_a_restored_world_has_what_was_saved"),
         ("MoodyWorld", "test_the_same_seed_and_actions_show_the_same"),
         ("TypoBlindWorld", "test_a_misspelt_option_is_refused_by_name"),
+        ("HeedlessWorld", "test_settle_leaves_out_the_boxes_it_is_given_and_names_them"),
         ("BoastfulWorld", "test_compatibility_and_abilities_agree"),
         ("EagerWorld", "test_building_a_runner_starts_nothing"),
         ("HungWorld", "test_abort_ends_the_injecting_of_actions"),

@@ -15,16 +15,13 @@ Contract actions only: what the oracle does, any agent could have done.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gym_anything.actions.parse import parse_actions
+from gym_anything.actions.solution import SOLUTION, read_solution
 from gym_anything.agents.base import BaseAgent
-from gym_anything.errors import ActionError, BenchmarkError
-
-DEFAULT_SOLUTION = "oracle.json"
+from gym_anything.errors import BenchmarkError
 
 
 class OracleAgent(BaseAgent):
@@ -41,7 +38,7 @@ class OracleAgent(BaseAgent):
         root = self.episode_context.get("task_root")
         if not root:
             raise BenchmarkError("this task has no folder, so there is no solution file to play")
-        file = Path(root) / str(self.agent_args.get("solution", DEFAULT_SOLUTION))
+        file = Path(root) / str(self.agent_args.get("solution", SOLUTION))
         self._steps = read_solution(file, screen=display_resolution)
         self._next = 0
         self.done = not self._steps
@@ -55,27 +52,3 @@ class OracleAgent(BaseAgent):
         self._next += 1
         self.done = self._next == len(self._steps)
         return [{"tool_id": f"solution_{self._next - 1}", "actions": actions}]
-
-
-def read_solution(file: Path, *, screen: tuple[int, int] | None) -> list[list[dict[str, Any]]]:
-    """Return the steps of a solution file, each a list of action dicts.
-
-    Raises: BenchmarkError that names the file and the step.
-    """
-    try:
-        document = json.loads(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise BenchmarkError(f"there is no solution file {file}", detail={"file": str(file)}) from None
-    except (OSError, ValueError) as error:
-        raise BenchmarkError(f"{file} cannot be read as JSON: {error}", detail={"file": str(file)}) from error
-    if not isinstance(document, list):
-        raise BenchmarkError(f"{file} must hold a list of steps, found {type(document).__name__}")
-    steps = []
-    for index, step in enumerate(document):
-        actions = step if isinstance(step, list) else [step]
-        try:
-            parse_actions(actions, screen=screen)
-        except ActionError as error:
-            raise BenchmarkError(f"{file}, step {index}: {error}", detail={"file": str(file), "step": index}) from error
-        steps.append(actions)
-    return steps

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import platform
+import re
 import resource
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.doctor.check import Check
 from gym_anything.doctor.trial import run_trial
+from gym_anything.pool.host_limits import read_limits
+from gym_anything.runtime.qemu.accelerator import try_kvm
 
 _KVM_FIXES = {
     "open": "sudo usermod -aG kvm $USER && newgrp kvm",
@@ -22,12 +25,9 @@ _KVM_ELSEWHERE = "echo 'options kvm_intel nested=1' | sudo tee /etc/modprobe.d/k
 
 def kvm(deadline: Deadline) -> Iterable[Check]:
     """Boot a guest. Required by nothing: machines are emulated without it, some ten times slower."""
-    if not Path("/dev/kvm").exists():
-        yield Check("kvm", False, "there is no /dev/kvm; QEMU machines are emulated (slow)", fix=_KVM_FIXES["missing"])
-        return
-    result = run_trial("kvm_guest", deadline)
-    detail = str(result["detail"]) if result["ok"] else f"{result['detail']}; QEMU machines are emulated (slow)"
-    yield Check("kvm", bool(result["ok"]), detail, fix=_KVM_FIXES.get(str(result["stage"]), _KVM_ELSEWHERE))
+    trial = try_kvm(deadline)
+    detail = trial.detail if trial.ok else f"{trial.detail}; QEMU machines are emulated (slow)"
+    yield Check("kvm", trial.ok, detail, fix=_KVM_FIXES.get(trial.stage, _KVM_ELSEWHERE))
 
 
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts")
@@ -72,37 +72,16 @@ def _namespace_fix() -> str:
     return "docker run --security-opt seccomp=unconfined …  # in a container"
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """A kernel limit: below ``enough`` it is the first to be met with very many worlds (a hundred and more)."""
-
-    name: str
-    enough: int
-    why: str
-
-
-_LIMITS = (
-    _Limit("fs.aio-max-nr", 1_048_576, "each QEMU disk takes a share"),
-    _Limit("fs.inotify.max_user_instances", 1024, "every desktop program watches folders"),
-    _Limit("fs.inotify.max_user_watches", 524_288, "every desktop program watches folders"),
-    _Limit("fs.file-max", 1_000_000, "open files of all worlds together"),
-    _Limit("kernel.pid_max", 131_072, "processes and threads of all worlds together"),
-    _Limit("kernel.threads-max", 100_000, "threads of all worlds together"),
-    _Limit("vm.max_map_count", 65_530, "browsers map much"),
-    _Limit("user.max_user_namespaces", 4096, "one and more for each sandboxed world"),
-    _Limit("net.core.somaxconn", 1024, "connections that wait to be accepted"),
-)
 _NOFILE_ENOUGH = 65_536
 
 
 def limits(_: Deadline) -> Iterator[Check]:
     """Read the limits that a machine full of worlds meets first. None is required: one world needs little."""
-    for limit in _LIMITS:
-        value = _sysctl(limit.name)
-        if value is not None:
-            detail = f"{value} ({limit.enough} is enough for hundreds of worlds: {limit.why})"
-            fix = f"sudo sysctl -w {limit.name}={limit.enough}"
-            yield Check(f"limit:{limit.name}", value >= limit.enough, detail, fix=fix)
+    for state in read_limits():
+        limit = state.limit
+        if state.value is not None:
+            detail = f"{state.value} ({limit.enough} is enough for hundreds of worlds: {limit.why})"
+            yield Check(f"limit:{limit.name}", state.enough, detail, fix="sudo gym-anything host tune")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     unlimited = hard == resource.RLIM_INFINITY
     yield Check(
@@ -113,11 +92,40 @@ def limits(_: Deadline) -> Iterator[Check]:
     )
 
 
-def _sysctl(name: str) -> int | None:
+_LARGE_PAGE = 2 << 20
+_LARGE_PAGES_FIX = "echo advise | sudo tee /sys/kernel/mm/transparent_hugepage/shmem_enabled"
+
+
+def large_pages(_: Deadline) -> Iterator[Check]:
+    """Ask for shared memory in large pages and look whether it is. Required by nothing: frames come later without."""
+    got = _large_shared_kib() > 0
+    detail = (
+        "shared memory comes in large pages"
+        if got
+        else (
+            "shared memory comes in small pages; where first touches are slow (virtual machines), frames take up to "
+            "several times as long after a rest"
+        )
+    )
+    yield Check("large-pages", got, detail, fix=_LARGE_PAGES_FIX)
+
+
+def _large_shared_kib() -> int:
+    fd = os.memfd_create("gym-anything-doctor")
     try:
-        return int(Path("/proc/sys", *name.split(".")).read_text(encoding="ascii").split()[0])
-    except (OSError, ValueError, IndexError):
-        return None
+        os.truncate(fd, 4 * _LARGE_PAGE)
+        with mmap.mmap(fd, 4 * _LARGE_PAGE) as memory:
+            try:
+                memory.madvise(mmap.MADV_HUGEPAGE)
+            except OSError:
+                return 0  # EINVAL: a kernel without large pages
+            for offset in range(0, len(memory), _LARGE_PAGE):
+                memory[offset] = 1
+            mine = Path("/proc/self/smaps").read_text(encoding="utf-8").partition("gym-anything-doctor")[2]
+            found = re.search(r"^ShmemPmdMapped:\s+(\d+)", mine, re.MULTILINE)
+            return int(found[1]) if found else 0
+    finally:
+        os.close(fd)
 
 
 _WORLD_MIB = 1024

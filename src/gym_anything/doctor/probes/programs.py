@@ -24,7 +24,8 @@ def native_programs(_: Deadline) -> Iterator[Check]:
         return
     for name in programs.program_names(root):
         found = locate.find_program(name)
-        detail = str(found) if found else "not built from the present sources; local worlds need it"
+        needed_by = programs.optional_for(root, name) or "local worlds"
+        detail = str(found) if found else f"not built from the present sources; {needed_by} need it"
         yield Check(f"native:{name}", found is not None, detail, fix=_FIX)
 
 

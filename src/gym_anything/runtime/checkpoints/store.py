@@ -2,12 +2,17 @@
 
 ``<root>/<key>/`` holds ``manifest.json`` and whatever the runner put there; ``<root>/locks/`` one file per key for its
 users (shared) and one for its creator (exclusive). Locks are the kernel's: a killed process holds none.
+
+What is published ``sync_later`` is there at once and on disk some seconds later. Until it is, only this boot of the
+host believes in it: after a crash that came in between, nobody finds it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gym_anything._util import atomic_write
+from gym_anything._util import atomic_write, proc
 from gym_anything._util.ascii_names import random_name
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.locks import FileLock
@@ -23,6 +28,8 @@ from gym_anything._util.remove_tree import remove_tree
 from gym_anything.errors import CheckpointError, CheckpointLocked, CheckpointMissing, CheckpointStale, DeadlineExceeded
 
 MANIFEST = "manifest.json"
+ON_DISK = "on-disk"
+"""The file that says that a checkpoint with a ``boot`` in its manifest has survived it."""
 STORE_FORMAT = 1
 _STAGING = "staging-"
 _DOOMED = "doomed-"
@@ -98,7 +105,7 @@ class CheckpointStore:
         for path in self.root.iterdir():
             if not path.name.startswith((_STAGING, _DOOMED)) and (path / MANIFEST).is_file():
                 manifest = _read_json(path / MANIFEST)
-                if manifest is not None:
+                if manifest is not None and not _lost(path, manifest):
                     found.append(Checkpoint(path.name, path, manifest))
         return sorted(found, key=lambda checkpoint: float(checkpoint.manifest.get("created_at") or 0.0))
 
@@ -123,15 +130,18 @@ class CheckpointStore:
     # --- creating ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def creating(self, key: str, deadline: Deadline) -> Iterator[Checkpoint | None]:
+    def creating(
+        self, key: str, deadline: Deadline, *, aborted: Callable[[], bool] = lambda: False
+    ) -> Iterator[Checkpoint | None]:
         """Be the only creator of ``key`` in this block, across processes; others wait, then find what was made.
 
         Yields: the checkpoint if another has made it meanwhile (make nothing then), else None.
+        Args: aborted: asked while another creator is waited for; True ends that with ``Aborted``.
         Raises: CheckpointLocked when the other creator does not finish before the deadline.
         """
         path = self._lock_path(key, "create")
         try:
-            lock = FileLock.acquire(path, deadline=deadline)
+            lock = FileLock.acquire(path, deadline=deadline, aborted=aborted)
         except DeadlineExceeded as error:
             raise CheckpointLocked(f"another process is still making {key}: {error}", detail={"key": key}) from error
         try:
@@ -139,11 +149,14 @@ class CheckpointStore:
         finally:
             lock.release()
 
-    def publish(self, key: str, manifest: Mapping[str, Any], fill: Callable[[Path], None]) -> Checkpoint:
+    def publish(
+        self, key: str, manifest: Mapping[str, Any], fill: Callable[[Path], None], *, sync_later: bool = False
+    ) -> Checkpoint:
         """Make a checkpoint: ``fill`` puts its content into a staging folder, which then appears whole under ``key``.
 
         Call it inside ``creating``. When ``fill`` raises, nothing is left.
 
+        Args: sync_later: do not wait for the disk; hundreds of megabytes take it seconds.
         Raises: CheckpointError when the disk refuses (full, read-only …).
         """
         self._ensure(self.root)
@@ -153,8 +166,13 @@ class CheckpointStore:
             staging.mkdir(mode=0o700)
             fill(staging)
             whole = {**manifest, "key": key, "format": STORE_FORMAT, "created_at": time.time()}
-            atomic_write.write_json(staging / MANIFEST, whole, mode=0o600)
-            _sync(staging)
+            if sync_later:
+                (staging / MANIFEST).write_text(json.dumps(whole | {"boot": proc.boot_id()}), encoding="utf-8")
+            else:
+                atomic_write.write_json(staging / MANIFEST, whole, mode=0o600)
+                _sync(staging)
+            if _lost(self.root / key, _read_json(self.root / key / MANIFEST) or {}):
+                self._removal(self.root / key)
             staging.rename(self.root / key)
         except OSError as error:
             raise CheckpointError(f"checkpoint {key} could not be stored: {error}", detail={"key": key}) from error
@@ -163,6 +181,9 @@ class CheckpointStore:
                 self._removal(staging)
             if guard is not None:
                 guard.release(remove=True)
+        if sync_later:
+            # No daemon: a process that ends waits for its disk.
+            threading.Thread(target=_bring_to_disk, args=(self.root / key,), name="checkpoint-sync").start()
         return Checkpoint(key, self.root / key, whole)
 
     # --- removing ------------------------------------------------------------------------------------------------
@@ -198,6 +219,11 @@ class CheckpointStore:
         found: list[Path] = []
         if not self.root.is_dir():
             return found
+        for manifest in self.root.glob(f"*/{MANIFEST}"):
+            if _lost(manifest.parent, _read_json(manifest) or {}):
+                found.append(manifest.parent)
+                if not dry_run:
+                    self._removal(manifest.parent)
         for path in (*self.root.glob(f"{_STAGING}*"), *self.root.glob(f"{_DOOMED}*")):
             name = path.name.removeprefix(_DOOMED).rpartition("-")[0] if path.name.startswith(_DOOMED) else path.name
             purpose = "use" if path.name.startswith(_DOOMED) else "create"
@@ -226,7 +252,7 @@ class CheckpointStore:
     def _read(self, key: str) -> Checkpoint | None:
         path = self.root / key
         manifest = _read_json(path / MANIFEST)
-        if manifest is None:
+        if manifest is None or _lost(path, manifest):
             return None
         if manifest.get("format") != STORE_FORMAT or manifest.get("key") != key:
             raise CheckpointStale(
@@ -250,6 +276,18 @@ def _read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) else None
+
+
+def _lost(path: Path, manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the host went down before this was on its disk."""
+    boot = manifest.get("boot")
+    return boot is not None and boot != proc.boot_id() and not (path / ON_DISK).exists()
+
+
+def _bring_to_disk(path: Path) -> None:
+    with contextlib.suppress(OSError):  # removed meanwhile; or the disk failed, and then nothing must say otherwise
+        _sync(path)
+        (path / ON_DISK).touch(mode=0o600)
 
 
 def _sync(folder: Path) -> None:

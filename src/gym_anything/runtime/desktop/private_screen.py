@@ -14,7 +14,7 @@ from gym_anything._util.supervisor import SupervisedProcess, Supervisor
 from gym_anything._util.waiting import wait_until
 from gym_anything.errors import HostError, NativeProgramMissing
 from gym_anything.runtime.desktop.client import DesktopClient
-from gym_anything.runtime.desktop.x_client import XClient, write_cookie_file
+from gym_anything.runtime.desktop.x_client import COOKIE_BYTES, XClient, write_cookie_file
 from gym_anything.runtime.native.locate import find_program
 
 # The options differ in what keeps the server to itself: no TCP, no abstract socket, VNC on a private Unix socket.
@@ -41,7 +41,7 @@ class PrivateScreen:
         Raises: ProcessStartFailed, HostError (it ended at once; with the log's tail), DeadlineExceeded.
         """
         self.world, self._folder = world, world.path
-        self.cookie = os.urandom(16)
+        self.cookie = os.urandom(COOKIE_BYTES)
         self.service: SupervisedProcess | None = None
         write_cookie_file(self._folder / "cookie", self.cookie)
         self.number = self._start(server, f"{size[0]}x{size[1]}", deadline)
@@ -53,7 +53,7 @@ class PrivateScreen:
 
     def x_client(self, deadline: Deadline) -> XClient:
         """Connect a client that paints and reads back by itself. Raises: OSError, WorldLost."""
-        return XClient(_socket_of(self.number), self.cookie, deadline)
+        return XClient(socket_of(self.number), self.cookie, deadline)
 
     def start_service(self, deadline: Deadline) -> DesktopClient:
         """Start a desktop service on the screen and connect to it.
@@ -94,7 +94,7 @@ class PrivateScreen:
             argv = [name, f":{display}", *(option.format(folder=self._folder, size=size) for option in options)]
             log = self._folder / f"server-{display}.log"
             process = self.spawn(argv, name, log)
-            _until_it_listens(process, Path(_socket_of(display)), log, deadline)
+            _until_it_listens(process, Path(socket_of(display)), log, deadline)
             if process.poll() is None:
                 return display
         raise HostError(f"it ended with {process.returncode}: {logs.tail(log, 5)}")
@@ -109,5 +109,6 @@ def _until_it_listens(process: SupervisedProcess, path: Path, log: Path, deadlin
     )
 
 
-def _socket_of(display: int) -> str:
+def socket_of(display: int) -> str:
+    """Return the Unix socket of a display."""
     return f"/tmp/.X11-unix/X{display}"

@@ -6,7 +6,8 @@ A test reads that file and compares every code, constant and field below with it
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gym_anything.actions.keys import keysym_of
 from gym_anything.actions.model import (
@@ -21,11 +22,27 @@ from gym_anything.actions.model import (
     Scroll,
     TypeText,
 )
-from gym_anything.errors import ActionError
+from gym_anything.errors import ActionError, BadWire
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a link must know of the protocol that it speaks."""
+
+    constants: Mapping[str, int]
+    messages: Mapping[str, int]
+    errors: Mapping[int, str]
+    fields: Mapping[str, struct.Struct]
+    names: Mapping[int, str] = field(init=False)
+    """Code to name of each message."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", {code: name for name, code in self.messages.items()})
+
 
 CONSTANTS = {
     "MAGIC": 0x31444147,
-    "VERSION": 1,
+    "VERSION": 2,
     "NONCE_SIZE": 32,
     "PROOF_SIZE": 32,
     "MIN_TOKEN_SIZE": 16,
@@ -46,6 +63,12 @@ CONSTANTS = {
     "FRAME_POINTER": 2,
     "FRAME_COPY": 4,
     "FRAME_NEW_MAPPING": 8,
+    "FRAME_REGION": 16,
+    "SETTLE_LEARN": 1,
+    "ELSEWHERE_PRESSES": 1,
+    "ELSEWHERE_POINTER": 2,
+    "ELSEWHERE_KEYS": 4,
+    "ELSEWHERE_KEYS_NEXT": 8,
     "BUTTON_LEFT": 1,
     "BUTTON_MIDDLE": 2,
     "BUTTON_RIGHT": 3,
@@ -60,6 +83,9 @@ MESSAGES = {
     "FRAME": 17,
     "SETTLE": 18,
     "SETTLED": 19,
+    "FRAME_DONE": 20,
+    "REGION": 21,
+    "REGION_READY": 22,
     "INPUT": 32,
     "INPUT_ACK": 33,
     "POINTER_REQUEST": 34,
@@ -77,6 +103,7 @@ OPS = {
     "PRESS": 7,
     "KEYS_DOWN": 8,
     "KEYS_UP": 9,
+    "ELSEWHERE": 10,
 }
 ERRORS = {
     1: "bad-wire",
@@ -101,8 +128,12 @@ FIELDS = {
     "FAILED": struct.Struct("<II"),
     "FRAME_REQUEST": struct.Struct("<I"),
     "FRAME": struct.Struct("<IIQQQQHH"),
-    "SETTLE": struct.Struct("<III"),
+    "SETTLE": struct.Struct("<IIII"),
     "SETTLED": struct.Struct("<II"),
+    "FRAME_DONE": struct.Struct("<"),
+    "REGION": struct.Struct("<I"),
+    "REGION_READY": struct.Struct("<QIIII"),
+    "REGION_BOX": struct.Struct("<HHHHI"),
     "BOX": struct.Struct("<HHHH"),
     "INPUT": struct.Struct("<I"),
     "INPUT_ACK": struct.Struct("<QiiI"),
@@ -119,9 +150,12 @@ FIELDS = {
     "PRESS": struct.Struct("<B"),
     "KEYS_DOWN": struct.Struct("<B"),
     "KEYS_UP": struct.Struct("<B"),
+    "ELSEWHERE": struct.Struct("<B"),
     "MAPPING": struct.Struct("<IIIIIIIIQQII"),
     "SLOT": struct.Struct("<QQQQ"),
+    "REGION_HEAD": struct.Struct("<IIQQQ"),
 }
+DIALECT = Dialect(CONSTANTS, MESSAGES, ERRORS, FIELDS)
 _BUTTON_NUMBERS = {"left": 1, "middle": 2, "right": 3}
 _LARGEST_COORDINATE = 0x7FFF  # the X server's coordinates have 16 bits
 
@@ -143,7 +177,14 @@ def input_body(ops: Sequence[InputOp]) -> bytes:
     return body
 
 
-def settle_body(quiet_ms: float, max_ms: float, boxes: Sequence[tuple[int, int, int, int]]) -> bytes:
+def elsewhere_body(kinds: int) -> bytes:
+    """Return the body of an INPUT message that says of input by other hands. Args: kinds: ``ELSEWHERE_*`` together."""
+    return FIELDS["INPUT"].pack(1) + _op("ELSEWHERE", kinds)
+
+
+def settle_body(
+    quiet_ms: float, max_ms: float, boxes: Sequence[tuple[int, int, int, int]], *, learn: bool = False
+) -> bytes:
     """Return the body of a SETTLE message. Raises: ValueError for what it cannot hold."""
     limit = CONSTANTS["MAX_SETTLE_MS"]
     if not (0 <= quiet_ms <= limit and 0 <= max_ms <= limit):
@@ -152,8 +193,16 @@ def settle_body(quiet_ms: float, max_ms: float, boxes: Sequence[tuple[int, int, 
         raise ValueError(f"at most {CONSTANTS['MAX_BOXES']} boxes can be ignored, got {len(boxes)}")
     if any(not 0 <= value <= 0xFFFF for box in boxes for value in box):
         raise ValueError(f"boxes are x, y, width, height in pixels, got {list(boxes)}")
-    head = FIELDS["SETTLE"].pack(round(quiet_ms), round(max_ms), len(boxes))
+    head = FIELDS["SETTLE"].pack(round(quiet_ms), round(max_ms), CONSTANTS["SETTLE_LEARN"] * learn, len(boxes))
     return head + b"".join(FIELDS["BOX"].pack(*box) for box in boxes)
+
+
+def settled_boxes(tail: bytes) -> list[tuple[int, int, int, int]]:
+    """Return the boxes behind a SETTLED message: x, y, width, height. Raises: BadWire."""
+    size = FIELDS["BOX"].size
+    if len(tail) % size or len(tail) > CONSTANTS["MAX_BOXES"] * size:
+        raise BadWire("the desktop service sent a SETTLED with something else than boxes behind it")
+    return list(FIELDS["BOX"].iter_unpack(tail))
 
 
 def _encode(op: InputOp) -> Iterable[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -15,9 +16,14 @@ from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.errors import WorldLost
 
+Box = tuple[int, int, int, int]
+"""x, y, width, height."""
+
+COOKIE_BYTES = 16
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
 _CREATE_WINDOW, _MAP_WINDOW, _QUERY_POINTER, _GET_IMAGE = 1, 8, 38, 73
-_CREATE_GC, _CHANGE_GC, _POLY_FILL_RECTANGLE, _GC_FOREGROUND = 55, 56, 70, 0x4
+_CREATE_PIXMAP, _COPY_AREA, _CREATE_GC, _CHANGE_GC, _POLY_FILL_RECTANGLE = 53, 62, 55, 56, 70
+_GC_FOREGROUND, _GC_GRAPHICS_EXPOSURES = 0x4, 0x10000
 _BACK_PIXEL, _OVERRIDE_REDIRECT, _EVENT_MASK = 0x2, 0x200, 0x800
 _BUTTON_PRESS_MASK, _EXPOSURE_MASK = 0x4, 0x8000
 _BUTTON_PRESS, _EXPOSE = 4, 12
@@ -41,6 +47,7 @@ class XClient:
         self._sock = socket.socket(socket.AF_UNIX)
         self._buffer = b""
         self._events: list[bytes] = []
+        self._unseen: int | None = None
         try:
             # The socket is there a moment before anybody listens on it.
             wait_until(lambda: self._connects(path), deadline=deadline, awaited=f"an X server at {path}")
@@ -69,6 +76,7 @@ class XClient:
         screen = 32 + (vendor + 3) // 4 * 4 + formats * 8
         self._root = struct.unpack_from("<I", data, screen)[0]
         self.width, self.height = struct.unpack_from("<HH", data, screen + 20)
+        self._depth: int = data[screen + 38]
 
     def show_window(self, pixel: int) -> None:
         """Cover the screen with one colour and wait until it is drawn."""
@@ -79,13 +87,27 @@ class XClient:
         self._request(_CREATE_WINDOW, 0, body)
         self._request(_MAP_WINDOW, 0, struct.pack("<I", self._window))
         self._wait_for(_EXPOSE)
-        self._request(_CREATE_GC, 0, struct.pack("<IIII", self._id_base + 2, self._window, _GC_FOREGROUND, pixel))
+        values = struct.pack("<III", _GC_FOREGROUND | _GC_GRAPHICS_EXPOSURES, pixel, 0)
+        self._request(_CREATE_GC, 0, struct.pack("<II", self._id_base + 2, self._window) + values)
 
     def fill(self, pixel: int, x: int, y: int, width: int, height: int) -> None:
         """Draw a rectangle in the window and wait until the X server has done so."""
-        self._request(_CHANGE_GC, 0, struct.pack("<III", self._id_base + 2, _GC_FOREGROUND, pixel))
-        box = struct.pack("<hhHH", x, y, width, height)
-        self._request(_POLY_FILL_RECTANGLE, 0, struct.pack("<II", self._window, self._id_base + 2) + box)
+        self._sock.sendall(self._rectangle(self._window, pixel, x, y, width, height))
+        self.pointer()
+
+    def show_at_once(self, box: Box, rectangles: Iterable[tuple[int, int, int, int, int]]) -> None:
+        """Draw rectangles (pixel, x, y, width, height) unseen, then show the box of it in one step, and wait for that.
+
+        As toolkits do: nobody sees a part of it.
+        """
+        if self._unseen is None:
+            self._unseen = self._id_base + 3
+            size = struct.pack("<IIHH", self._unseen, self._window, self.width, self.height)
+            self._request(_CREATE_PIXMAP, self._depth, size)
+        x, y, width, height = box
+        copy = struct.pack("<IIIhhhhHH", self._unseen, self._window, self._id_base + 2, x, y, x, y, width, height)
+        drawn = b"".join(self._rectangle(self._unseen, *one) for one in rectangles)
+        self._sock.sendall(drawn + _request_bytes(_COPY_AREA, 0, copy))
         self.pointer()
 
     def pixel(self, x: int, y: int) -> int:
@@ -107,6 +129,11 @@ class XClient:
         x, y = struct.unpack_from("<hh", event, 20)
         return event[1], int(x), int(y)
 
+    def has_press(self) -> bool:
+        """Tell whether a button press that the X server has processed by now waits for ``next_press``."""
+        self.pointer()
+        return any(event[0] & 0x7F == _BUTTON_PRESS for event in self._events)
+
     def close(self) -> None:
         """Hang up; the server removes the window."""
         self._sock.close()
@@ -117,8 +144,14 @@ class XClient:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
+    def _rectangle(self, drawable: int, pixel: int, x: int, y: int, width: int, height: int) -> bytes:
+        gc = self._id_base + 2
+        colour = _request_bytes(_CHANGE_GC, 0, struct.pack("<III", gc, _GC_FOREGROUND, pixel))
+        place = struct.pack("<IIhhHH", drawable, gc, x, y, width, height)
+        return colour + _request_bytes(_POLY_FILL_RECTANGLE, 0, place)
+
     def _request(self, opcode: int, detail: int, body: bytes) -> None:
-        self._sock.sendall(struct.pack("<BBH", opcode, detail, 1 + len(body) // 4) + body)
+        self._sock.sendall(_request_bytes(opcode, detail, body))
 
     def _wait_for(self, kind: int) -> bytes:
         while True:
@@ -149,6 +182,10 @@ class XClient:
             self._buffer += data
         data, self._buffer = self._buffer[:size], self._buffer[size:]
         return data
+
+
+def _request_bytes(opcode: int, detail: int, body: bytes) -> bytes:
+    return struct.pack("<BBH", opcode, detail, 1 + len(body) // 4) + body
 
 
 def _padded(data: bytes) -> bytes:

@@ -74,17 +74,18 @@ class GuestChannel:
         self._welcome = welcome
 
     @classmethod
-    def connect(cls, address: Address, *, token: bytes, deadline: Deadline) -> GuestChannel:
+    def connect(cls, address: Address, *, token: bytes, deadline: Deadline, line: bool = False) -> GuestChannel:
         """Connect once and prove both sides know ``token`` (it never travels).
 
         Args:
             address: path of a Unix socket, ``(host, port)``, or a connected socket (then owned by the channel).
+            line: a serial line is behind it; what an earlier peer of the line did not read any more is skipped.
         Raises: Unreachable, Unauthorized, VersionSkew, DeadlineExceeded. ``readiness.await_guest`` waits for a world
             that is still starting.
         """
         sock = _connected(address, deadline)
         try:
-            welcome = open_connection(sock, token, deadline)
+            welcome = open_connection(sock, token, deadline, line=line)
         except BaseException:  # also Ctrl-C: the socket is ours already
             sock.close()
             raise
@@ -258,6 +259,24 @@ class GuestChannel:
         exchange = Exchange(self._connection, "set the guest's clock", deadline)
         exchange.request("SET_CLOCK", realtime_ns=round(realtime_s * 1e9))
         exchange.finish()
+
+    def awaken(
+        self, realtime_s: float, machine_id: str, address: bytes, *, interface: str = "eth0", deadline: Deadline
+    ) -> Exchange:
+        """Make a machine that has just been woken from a saved state one of its own: time, machine id, network address.
+
+        Args: machine_id: 32 hexadecimal digits. address: 6 bytes, or none to leave the interface as it is.
+        Returns: the request under way; its ``finish()`` waits, and raises GuestCommandFailed where the guest may not.
+        """
+        exchange = Exchange(self._connection, "wake the machine", deadline)
+        exchange.request(
+            "AWAKEN",
+            realtime_ns=round(realtime_s * 1e9),
+            machine_id=machine_id.encode(),
+            interface=interface.encode() if address else b"",
+            address=address,
+        )
+        return exchange
 
     def _ping(self, deadline: Deadline) -> wire.Message:
         exchange = Exchange(self._connection, "ping the guest", deadline)

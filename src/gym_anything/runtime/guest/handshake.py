@@ -42,8 +42,24 @@ def _receive(sock: socket.socket, size: int, deadline: Deadline) -> bytes:
     return data
 
 
-def _receive_message(sock: socket.socket, deadline: Deadline) -> wire.Message:
-    size, channel, name = wire.decode_header(_receive(sock, wire.HEADER_SIZE, deadline))
+def _answers_hello(header: bytes) -> bool:
+    try:
+        size, channel, name = wire.decode_header(header)
+    except BadWire:
+        return False
+    return channel == 0 and name in ("CHALLENGE", "REFUSED") and size <= wire.CONSTANTS["MAX_OPENING_PAYLOAD"]
+
+
+def _skip_to_the_answer(sock: socket.socket, deadline: Deadline) -> bytes:
+    """Drop what an earlier peer of the line had coming, cut off anywhere; return the header that answers HELLO."""
+    header = _receive(sock, wire.HEADER_SIZE, deadline)
+    while not _answers_hello(header):
+        header = header[1:] + _receive(sock, 1, deadline)
+    return header
+
+
+def _receive_message(sock: socket.socket, deadline: Deadline, header: bytes = b"") -> wire.Message:
+    size, channel, name = wire.decode_header(header or _receive(sock, wire.HEADER_SIZE, deadline))
     if size > wire.CONSTANTS["MAX_OPENING_PAYLOAD"]:
         raise BadWire(f"the guest opened with a message of {size} bytes")
     return wire.decode_payload(name, _receive(sock, size, deadline), channel=channel)
@@ -74,8 +90,10 @@ def _send(sock: socket.socket, frame: bytes) -> None:
         raise Unreachable(f"the connection to the guest broke during the opening: {error}") from error
 
 
-def open_connection(sock: socket.socket, token: bytes, deadline: Deadline) -> Welcome:
+def open_connection(sock: socket.socket, token: bytes, deadline: Deadline, *, line: bool = False) -> Welcome:
     """Speak the opening on a connected socket, which is left blocking.
+
+    ``line``: the socket leads to a serial line, on which the last words to an earlier peer may still come first.
 
     Raises: Unauthorized (either side's proof is wrong), VersionSkew, Unreachable, BadWire, DeadlineExceeded.
     """
@@ -88,7 +106,8 @@ def open_connection(sock: socket.socket, token: bytes, deadline: Deadline) -> We
         sock,
         wire.encode_frame("HELLO", 0, magic=wire.CONSTANTS["MAGIC"], version=wire.CONSTANTS["VERSION"], nonce=nonce),
     )
-    challenge = _expect(_receive_message(sock, deadline), "CHALLENGE")
+    answer = _skip_to_the_answer(sock, deadline) if line else b""
+    challenge = _expect(_receive_message(sock, deadline, answer), "CHALLENGE")
     guest_nonce: bytes = challenge["nonce"]
     if not hmac.compare_digest(challenge["proof"], wire.proof(token, "guest", nonce, guest_nonce)):
         raise Unauthorized("the guest does not know the token of this world")

@@ -64,6 +64,7 @@ ERRORS: Final[Mapping[str, int]] = {
     "ERROR_DEADLINE": 9,
     "ERROR_CLOCK": 10,
     "ERROR_CANCELLED": 11,
+    "ERROR_IDENTITY": 12,
 }
 
 # name: (code, direction, fields)
@@ -76,6 +77,7 @@ _TABLE: Final[Mapping[str, tuple[int, str, str]]] = {
     "PING": (16, "TO_GUEST", ""),
     "PONG": (17, "TO_HOST", "u64 realtime_ns, u64 monotonic_ns"),
     "SET_CLOCK": (18, "TO_GUEST", "u64 realtime_ns"),
+    "AWAKEN": (19, "TO_GUEST", "u64 realtime_ns, text machine_id, text interface, bytes address"),
     "EXEC": (
         20,
         "TO_GUEST",

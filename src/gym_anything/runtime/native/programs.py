@@ -39,8 +39,11 @@ def program_names(root: Path) -> list[str]:
 
 
 def source_files(root: Path, name: str) -> Iterator[Path]:
-    """Yield, in a fixed order, every file that a build of ``name`` depends on."""
-    for part in (*_SHARED, name):
+    """Yield, in a fixed order, every file that a build of ``name`` depends on.
+
+    Those are its folder, what all programs share, and what its ``uses.txt`` lists of another program's.
+    """
+    for part in (*_SHARED, name, *_lines(root / name / "uses.txt")):
         path = root / part
         found = [path] if path.is_file() else path.rglob("*")
         for file in sorted(found):
@@ -59,7 +62,15 @@ def source_digest(root: Path, name: str) -> str:
 
 def build_packages(root: Path, name: str) -> list[str]:
     """Return the Debian packages that building ``name`` needs, as its ``packages.txt`` lists them."""
-    listing = root / name / "packages.txt"
+    return _lines(root / name / "packages.txt")
+
+
+def optional_for(root: Path, name: str) -> str | None:
+    """Return who needs ``name`` where all else works without it (``optional.txt``); None when local worlds need it."""
+    return " ".join(_lines(root / name / "optional.txt")) or None
+
+
+def _lines(listing: Path) -> list[str]:
     lines = listing.read_text().splitlines() if listing.is_file() else []
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 

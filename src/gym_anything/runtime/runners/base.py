@@ -22,19 +22,21 @@ Rules that hold for every method unless its own text differs:
   ``WorldLost``; never an empty result, never blame on the agent.
 * *No silence.* What cannot be done raises. Input is reported done only when it was delivered.
 
-The contract comes in four parts, one file each: facts about the class (``base_facts``), commands and files in the guest
-(``base_guest``), the screen and other senses (``base_senses``), checkpoints (``base_checkpoints``).
+The contract comes in six parts, one file each: facts about the class (``base_facts``), commands and files in the guest
+(``base_guest``), the screen and other senses (``base_senses``), checkpoints (``base_checkpoints``), forks
+(``base_forks``), signs of life (``base_health``).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from gym_anything.runtime.runners.abort import AbortSignal
-from gym_anything.runtime.runners.base_checkpoints import CheckpointAccess
+from gym_anything.runtime.runners.base_forks import ForkAccess
 from gym_anything.runtime.runners.base_guest import GuestAccess
+from gym_anything.runtime.runners.base_health import HealthAccess
 from gym_anything.runtime.runners.base_senses import SenseAccess
 from gym_anything.runtime.runners.runtime_info import RuntimeInfo
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from gym_anything.specs.env_spec import EnvSpec
 
 
-class BaseRunner(GuestAccess, SenseAccess, CheckpointAccess, ABC):
+class BaseRunner(GuestAccess, SenseAccess, ForkAccess, HealthAccess, ABC):
     """One world. Built cheaply from a spec (no side effect), brought up by ``start``, gone after ``stop``."""
 
     def __init__(self, spec: EnvSpec) -> None:
@@ -117,11 +119,26 @@ class BaseRunner(GuestAccess, SenseAccess, CheckpointAccess, ABC):
     def on_episode_start(self, context: Mapping[str, Any]) -> None:
         """Learn about the coming episode, before ``start``. Must not start anything.
 
+        A world that is brought up before its task is known (``warm_up``) is told twice: before ``start``, with
+        ``task_id`` None and a folder for the time being, and again, with those of the episode, when its task is set up.
+        What lies in the first folder by then is moved to the second.
+
         Args: context: ``{"episode_dir": str, "env_id": str, "task_id": str | None, "seed": int | None}``, and, for
             an episode with checkpoints, ``task_digest``: a digest of the task's content, for a ``post_task`` key.
         The default keeps a copy in ``self.episode_context``.
         """
         self.episode_context = dict(context)
+
+    def seed_matters_at_start(self) -> bool:
+        """Tell whether ``start`` makes another world of another seed; then a warm one is no good for an episode's own.
+
+        True unless the class says otherwise: a desktop, whose start draws nothing from it, says False.
+        """
+        return True
+
+    def new_sibling(self) -> Self:
+        """Return another runner as this one was made: the same class and spec, nothing started. For forks."""
+        return type(self)(self.spec)
 
     def supports_time_control(self) -> bool:
         """Tell whether this world has its own clock and wants ``wait`` actions itself (``inject_action``).

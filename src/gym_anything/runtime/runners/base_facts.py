@@ -88,8 +88,9 @@ class RunnerFacts:
     def validate_options(cls, spec: EnvSpec) -> list[str]:
         """Return what is wrong with ``spec.runner_options``, one sentence each; ``[]`` when all is well.
 
-        Asked at spec load, long before a boot. Say "did you mean" for near misses. The default accepts everything,
-        since core treats the options as opaque.
+        Also the place to say what else in the spec no world of this runner can be (a mount onto its ``/etc``). Asked
+        at spec load, long before a boot. Say "did you mean" for near misses. The default accepts everything, since
+        core treats the options as opaque.
         """
         return []
 

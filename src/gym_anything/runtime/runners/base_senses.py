@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gym_anything._util.deadline import Deadline
+from gym_anything.actions.model import Box
 from gym_anything.runtime.runners.base_facts import RunnerFacts
 
 if TYPE_CHECKING:
@@ -23,10 +25,16 @@ _SETTLE_POLL_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class SettleResult:
-    """What ``settle`` found: whether the screen came to rest, and how long that took in milliseconds."""
+    """What ``settle`` found: whether the screen came to rest, and how long that took in milliseconds.
+
+    Attributes:
+        ignored: the boxes in which changes did not count: those that were given, and those that a world has learnt to
+            blink by itself and that did so meanwhile.
+    """
 
     settled: bool
     waited_ms: float
+    ignored: tuple[Box, ...] = ()
 
 
 class SenseAccess(RunnerFacts):
@@ -117,25 +125,36 @@ class SenseAccess(RunnerFacts):
             partial.unlink(missing_ok=True)
         return True
 
-    def settle(self, quiet_ms: float = 100, max_ms: float = 2000) -> SettleResult:
+    def settle(self, quiet_ms: float = 100, max_ms: float = 2000, ignore: Sequence[Box] = ()) -> SettleResult:
         """Return once the screen has not changed for ``quiet_ms``, or after ``max_ms``.
 
-        The default compares captured frames; a runner that knows its damage does better.
+        The default compares captured frames; a runner that knows its damage does better. One may also leave out what it
+        has seen to blink (a caret, a clock), and then says so in ``SettleResult.ignored``.
+
+        Args: ignore: boxes inside the screen in which changes do not count; at most 16.
         """
         began = time.monotonic()
         bound = Deadline.after(max_ms / 1000)
-        last = self.capture_frame().array.tobytes()
+        last = self._picture_without(ignore)
         quiet_since = began
         while True:
             now = time.monotonic()
             if (now - quiet_since) * 1000 >= quiet_ms:
-                return SettleResult(True, (now - began) * 1000)
+                return SettleResult(True, (now - began) * 1000, tuple(ignore))
             if bound.expired():
-                return SettleResult(False, (now - began) * 1000)
+                return SettleResult(False, (now - began) * 1000, tuple(ignore))
             self.abort_signal.wait(bound.tightened(_SETTLE_POLL_S), "settle")
-            newest = self.capture_frame().array.tobytes()
+            newest = self._picture_without(ignore)
             if newest != last:
                 last, quiet_since = newest, time.monotonic()
+
+    def _picture_without(self, boxes: Sequence[Box]) -> bytes:
+        array = self.capture_frame().array
+        if boxes:
+            array = array.copy()
+        for x, y, width, height in boxes:
+            array[y : y + height, x : x + width] = 0
+        return array.tobytes()
 
     def capture_audio_raw(self, duration_sec: float, rate: int, channels: int) -> bytes:
         """Record ``duration_sec`` of sound: signed 16-bit little-endian samples, interleaved."""

@@ -23,6 +23,7 @@ class RunnerCompatibility:
     fast_io: bool | None = False
     checkpoint_caching: bool | None = False
     savevm: bool | None = False
+    fork: bool | None = False
     live_recording: bool | None = False
     time_control: bool | None = False
     acks_input_delivery: bool | None = False
@@ -44,6 +45,7 @@ class RunnerCompatibility:
             fast_io=ability("supports_fast_io"),
             checkpoint_caching=ability("supports_checkpoint_caching"),
             savevm=ability("supports_savevm"),
+            fork=ability("supports_fork"),
             live_recording=ability("supports_live_recording"),
             time_control=ability("supports_time_control"),
             acks_input_delivery=ability("acks_input_delivery"),

@@ -33,10 +33,10 @@ class SpecCheck:
     unenforced: tuple[UnenforcedField, ...]
 
     def raise_for_errors(self) -> None:
-        """Raise ``SpecInvalid`` for ``runner_options`` if there is any error."""
+        """Raise ``SpecInvalid`` if there is any error."""
         if self.errors:
             raise SpecInvalid(
-                f"runner_options are wrong for runner {self.runner!r}: " + "; ".join(self.errors),
+                f"runner {self.runner!r} cannot run this spec: " + "; ".join(self.errors),
                 detail={"key": "runner_options", "runner": self.runner, "errors": list(self.errors)},
             )
 

@@ -19,6 +19,7 @@ from gym_anything.testing.conformance.checks_determinism import DeterminismCheck
 from gym_anything.testing.conformance.checks_episode import EpisodeChecks
 from gym_anything.testing.conformance.checks_facts import FactsChecks
 from gym_anything.testing.conformance.checks_files import FileChecks
+from gym_anything.testing.conformance.checks_forks import ForkChecks
 from gym_anything.testing.conformance.checks_lifecycle import LifecycleChecks
 from gym_anything.testing.conformance.checks_linux import LinuxChecks
 from gym_anything.testing.conformance.checks_options import OptionsChecks
@@ -40,6 +41,7 @@ CHECKS: tuple[type[ConformanceCase], ...] = (
     AbortChecks,
     DeterminismChecks,
     CheckpointChecks,
+    ForkChecks,
     EpisodeChecks,
 )
 

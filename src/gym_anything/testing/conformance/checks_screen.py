@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from gym_anything.observations.frame import Frame
@@ -38,9 +40,7 @@ class ScreenChecks(ConformanceCase):
         if size is not None:
             self.assertEqual((frame.width, frame.height), size)
         if self.subject.requires_desktop():
-            self.assertGreater(
-                int(frame.array.max()) - int(frame.array.min()), 0, "the screen is empty: one colour only"
-            )
+            self.assertGreater(int(np.ptp(frame.array)), 0, "the screen is empty: one colour only")
 
     def test_a_frame_is_whole_and_of_the_declared_size(self) -> None:
         """S1, S5: never empty, and a ready desktop shows something."""
@@ -98,6 +98,15 @@ class ScreenChecks(ConformanceCase):
         result = self.bounded(lambda: runner.settle(quiet_ms=50, max_ms=400))
         self.assertIsInstance(result.settled, bool)
         self.assertLess(time.monotonic() - began, 3.0)
+
+    def test_settle_leaves_out_the_boxes_it_is_given_and_names_them(self) -> None:
+        runner = self.seen()
+        self.needs("ignore" in inspect.signature(runner.settle).parameters, "this world's settle takes no boxes")
+        frame = self.bounded(runner.capture_frame)
+        whole = (0, 0, frame.width, frame.height)
+        result = self.bounded(lambda: runner.settle(quiet_ms=50, max_ms=2000, ignore=[whole]))
+        self.assertTrue(result.settled, "nothing counts, so the screen is at rest")
+        self.assertIn(whole, result.ignored)
 
     def test_fast_mode_shows_the_same_screen(self) -> None:
         self.seen()

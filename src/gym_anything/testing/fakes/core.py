@@ -111,6 +111,10 @@ class FakeCore(BaseRunner):
         """Die, as a world dies whose process was killed from outside (for tests)."""
         self.state = f"lost: {reason}"
 
+    def check_life(self, deep: bool = False) -> None:
+        """A lost world is lost."""
+        self.require_ready("check_life")
+
     def require_ready(self, doing: str) -> None:
         """Raise unless the world may be used now."""
         self.abort_signal.check(doing)

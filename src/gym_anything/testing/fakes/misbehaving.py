@@ -11,13 +11,16 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
+from gym_anything.actions.model import Box
 from gym_anything.errors import BootTimedOut, WorldLost
 from gym_anything.observations.frame import Frame
 from gym_anything.runtime.runners.base_guest import DEFAULT_EXEC_TIMEOUT_S
+from gym_anything.runtime.runners.base_senses import SettleResult
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.testing.fakes.files import GuestFiles
 from gym_anything.testing.fakes.options import problems
@@ -222,6 +225,13 @@ class TypoBlindWorld(MisbehavingWorld):
     @classmethod
     def validate_options(cls, spec: EnvSpec) -> list[str]:
         return []
+
+
+class HeedlessWorld(MisbehavingWorld):
+    """It takes the boxes that a settle should leave out, and heeds none."""
+
+    def settle(self, quiet_ms: float = 100, max_ms: float = 2000, ignore: Sequence[Box] = ()) -> SettleResult:
+        return super().settle(quiet_ms, max_ms)
 
 
 class BoastfulWorld(MisbehavingWorld):

@@ -16,6 +16,7 @@ class FakeOptions:
         time_control: it has its own clock, moved by ``wait`` actions; ``sleep`` in it takes no wall-clock time.
         fast_io: it can do fast I/O.
         acks_input: its input is acknowledged.
+        fork: it can branch into several.
         boot_s: seconds that ``start`` takes.
         episode_tag: a name that belongs to one episode; never part of a checkpoint key.
         misbehave: which of its ways a misbehaving sibling takes; a well-behaved fake world refuses it.
@@ -24,6 +25,7 @@ class FakeOptions:
     time_control: bool = False
     fast_io: bool = True
     acks_input: bool = True
+    fork: bool = True
     boot_s: float = 0.0
     episode_tag: str = ""
     misbehave: str = ""

@@ -1,8 +1,9 @@
 """The fake world: a whole desktop in memory that keeps every promise of the runner contract.
 
-It draws a screen by plain rules, takes every input of the contract, has files, a few commands, hooks, checkpoints and,
-when asked, a clock of its own. Ground truth for verifiers lies in its files: ``/home/ga/typed.txt`` (text as typed) and
-``/home/ga/clicks.txt`` (``button x y count`` a line). Nothing of it touches the host, so a test may run thousands.
+It draws a screen by plain rules, takes every input of the contract, has files, a few commands, hooks, checkpoints,
+forks and, when asked, a clock of its own. Ground truth for verifiers lies in its files: ``/home/ga/typed.txt`` (text as
+typed) and ``/home/ga/clicks.txt`` (``button x y count`` a line). Nothing of it touches the host, so a test may run
+thousands.
 
 Spec: ``{"runner": "gym_anything.testing.fakes.world:FakeWorld"}``; ``runner_options`` are in ``options.FakeOptions``.
 """
@@ -28,6 +29,7 @@ from gym_anything.actions.model import (
 )
 from gym_anything.actions.parse import parse_action
 from gym_anything.testing.fakes.checkpoints import FakeCheckpoints
+from gym_anything.testing.fakes.forks import FakeForks
 from gym_anything.testing.fakes.guest import FakeGuest
 from gym_anything.testing.fakes.senses import FakeSenses
 
@@ -35,7 +37,7 @@ TYPED_FILE = "/home/ga/typed.txt"
 CLICKS_FILE = "/home/ga/clicks.txt"
 
 
-class FakeWorld(FakeGuest, FakeSenses, FakeCheckpoints):
+class FakeWorld(FakeGuest, FakeSenses, FakeCheckpoints, FakeForks):
     """A well-behaved world in memory."""
 
     def inject_action(self, action: dict[str, Any]) -> Any:
@@ -51,7 +53,7 @@ class FakeWorld(FakeGuest, FakeSenses, FakeCheckpoints):
             self.clock.advance(parsed.seconds)
             return {"now": self.clock.now()}
         if isinstance(parsed, SettleAction):
-            return self.settle(parsed.quiet_ms, parsed.max_ms)
+            return self.settle(parsed.quiet_ms, parsed.max_ms, parsed.ignore)
         raise self.unsupported_action(action)
 
     def do(self, op: InputOp) -> None:

@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from gym_anything.verification.judge_process import guard, process_traits
@@ -18,8 +19,11 @@ from gym_anything.verification.judge_process import guard, process_traits
 _READY = b"R"
 
 
-def serve(control: socket.socket) -> None:
-    """Fork a guard for every message on ``control`` (one byte with three descriptors: talk, leash, output)."""
+def serve(control: socket.socket, run: Callable[..., int] = guard.run, descriptors: int = 3) -> None:
+    """Fork a guard for every message on ``control``: one byte with descriptors, for a verdict talk, leash and output.
+
+    Args: run: what the forked process does, given the descriptors; returns its exit code.
+    """
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -32,15 +36,15 @@ def serve(control: socket.socket) -> None:
             _drain(wake_read)
             _reap()
         if control in ready:
-            data, fds, _flags, _address = socket.recv_fds(control, 1, 3)
+            data, fds, _flags, _address = socket.recv_fds(control, 1, descriptors)
             if not data:
                 return
             for fd in fds:
                 os.set_inheritable(fd, False)
-            _fork_guard(control, fds, (wake_read, wake_write))
+            _fork_guard(run, control, fds, (wake_read, wake_write))
 
 
-def _fork_guard(control: socket.socket, fds: list[int], wake: tuple[int, int]) -> None:
+def _fork_guard(run: Callable[..., int], control: socket.socket, fds: list[int], wake: tuple[int, int]) -> None:
     server_pid = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -52,7 +56,7 @@ def _fork_guard(control: socket.socket, fds: list[int], wake: tuple[int, int]) -
             for fd in wake:
                 os.close(fd)
             process_traits.die_with_parent(server_pid)
-            code = guard.run(*fds)
+            code = run(*fds)
         finally:
             os._exit(code)
     for fd in fds:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.waiting import wait_until
 from gym_anything.errors import CheckpointError, CheckpointLocked, CheckpointMissing, CheckpointStale
-from gym_anything.runtime.checkpoints.store import MANIFEST, Checkpoint, CheckpointStore
+from gym_anything.runtime.checkpoints.store import MANIFEST, ON_DISK, Checkpoint, CheckpointStore
 
 pytestmark = pytest.mark.real
 
@@ -35,6 +37,29 @@ def test_what_was_published_is_found_whole(store: CheckpointStore) -> None:
     assert found.path == made.path
     assert (found.path / "data").read_text() == "content"
     assert [checkpoint.key for checkpoint in store.all()] == ["k1"]
+
+
+def test_what_is_synced_later_is_there_at_once_and_soon_on_disk(store: CheckpointStore) -> None:
+    made = store.publish("k1", {}, lambda folder: (folder / "data").write_text("x") and None, sync_later=True)
+    assert store.get("k1").path == made.path
+    wait_until((made.path / ON_DISK).exists, deadline=Deadline.after(30), awaited="the disk")
+
+
+def test_what_was_not_on_disk_when_the_host_went_down_is_not_believed(
+    store: CheckpointStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("lost", "kept"):
+        made = store.publish(key, {}, lambda folder: (folder / "data").write_text("x") and None, sync_later=True)
+        wait_until((made.path / ON_DISK).exists, deadline=Deadline.after(30), awaited="the disk")
+    (store.root / "lost" / ON_DISK).unlink()
+    monkeypatch.setattr(proc, "boot_id", lambda: "another boot")
+    assert store.find("lost") is None
+    assert [one.key for one in store.all()] == ["kept"]
+    assert store.collect(dry_run=True) == [store.root / "lost"]
+    make(store, "lost", text="new")  # takes its place
+    assert (store.get("lost").path / "data").read_text() == "new"
+    assert store.collect() == []
+    assert store.find("kept") is not None
 
 
 def test_a_failure_while_filling_leaves_nothing(store: CheckpointStore) -> None:

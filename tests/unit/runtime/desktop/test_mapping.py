@@ -138,7 +138,7 @@ def test_the_seqlock_is_followed(memory: Memory, mapping: FrameMapping) -> None:
         mapping.read_newest()
 
 
-@pytest.mark.parametrize("wrong", [{"version": 2}, {"stride": 3 * WIDTH + 1}])
+@pytest.mark.parametrize("wrong", [{"version": CONSTANTS["VERSION"] + 1}, {"stride": 3 * WIDTH + 1}])
 def test_another_layout_is_refused(memory: Memory, wrong: dict[str, int]) -> None:
     memory.header(**wrong)
     with pytest.raises(BadWire):

@@ -21,7 +21,7 @@ from gym_anything.actions.model import (
     Scroll,
     TypeText,
 )
-from gym_anything.errors import ActionError, registered_codes
+from gym_anything.errors import ActionError, BadWire, registered_codes
 from gym_anything.runtime.desktop import wire
 
 pytestmark = pytest.mark.unit
@@ -121,3 +121,17 @@ def test_a_settle_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=r"must lie|can be ignored|boxes are"):
         wire.settle_body(quiet_ms, max_ms, boxes)
+
+
+def test_a_settle_names_boxes_and_whether_to_learn_and_gets_boxes_back() -> None:
+    body = wire.settle_body(100, 2000.4, [(1, 2, 3, 4)], learn=True)
+    assert body == struct.pack("<IIII4H", 100, 2000, 1, 1, 1, 2, 3, 4)
+    assert wire.settle_body(0, 0, []) == struct.pack("<IIII", 0, 0, 0, 0)
+    assert wire.settled_boxes(struct.pack("<8H", *range(8))) == [(0, 1, 2, 3), (4, 5, 6, 7)]
+    assert wire.settled_boxes(b"") == []
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 7, b"\0" * 8 * 17])
+def test_a_settled_with_something_else_than_boxes_is_bad_wire(tail: bytes) -> None:
+    with pytest.raises(BadWire, match="boxes"):
+        wire.settled_boxes(tail)

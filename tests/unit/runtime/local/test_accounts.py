@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym_anything.runtime.runners.local.accounts import decide_accounts, hashed
+from gym_anything.runtime.session.accounts import decide_accounts, hashed
 from gym_anything.specs.accounts import Permissions, UserAccount
 
 pytestmark = pytest.mark.unit

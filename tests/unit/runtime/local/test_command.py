@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gym_anything.runtime.runners.local.accounts import decide_accounts
 from gym_anything.runtime.runners.local.command import HostView, WorldPlace, sandbox_plan
-from gym_anything.runtime.runners.local.desktop_files import APPLICATIONS
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import BindPlan, SandboxPlan
+from gym_anything.runtime.session.accounts import decide_accounts
+from gym_anything.runtime.session.desktop_files import APPLICATIONS
 from gym_anything.specs.env_spec import EnvSpec
 
 pytestmark = pytest.mark.unit

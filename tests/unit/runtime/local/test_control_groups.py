@@ -8,7 +8,7 @@ import pytest
 
 from gym_anything._util import control_groups as names
 from gym_anything._util.labels import Label, Owner
-from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits, _settings, orphaned_groups
+from gym_anything.runtime.limits import ControlGroups, Limits, _settings, orphaned_groups
 
 pytestmark = pytest.mark.real
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym_anything.runtime.runners.local.des import encrypt_block, rfb_answer
+from gym_anything.runtime.vnc.des import encrypt_block, rfb_answer
 
 pytestmark = pytest.mark.unit
 

@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from gym_anything.runtime.runners.local.desktop_files import APPLICATIONS, desktop_files
-from gym_anything.runtime.runners.local.desktop_session import gradient
 from gym_anything.runtime.runners.local.options import LocalOptions
-from gym_anything.runtime.runners.local.sandbox.xwire import _mixed
+from gym_anything.runtime.session.desktop_files import APPLICATIONS, chromium_flags, desktop_files
+from gym_anything.runtime.session.desktop_session import gradient
+from gym_anything.runtime.session.x_wire import _mixed
 
 pytestmark = pytest.mark.unit
 
@@ -42,3 +42,8 @@ def test_a_gradient_goes_through_its_colours() -> None:
 def test_a_picture_leaves_the_painting_to_its_program() -> None:
     assert gradient(LocalOptions(wallpaper="/a/b.png")) == []
     assert gradient(LocalOptions(wallpaper="#102030")) == [0x102030]
+
+
+def test_chromium_runs_without_a_sandbox_of_its_own_only_where_the_world_forbids_it() -> None:
+    assert "--no-sandbox" not in chromium_flags(LocalOptions(), wants_tree=False)
+    assert "--no-sandbox" in chromium_flags(LocalOptions(), wants_tree=False, own_sandbox=False)

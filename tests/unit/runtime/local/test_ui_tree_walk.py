@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
-from gym_anything.runtime.runners.local.ui_tree_walk import Body, line_of, packed, whole_type
+from gym_anything.runtime.session import ui_tree_walk
+from gym_anything.runtime.session.ui_tree_walk import Body, line_of, packed, whole_type
 
 pytestmark = pytest.mark.unit
 
@@ -53,3 +55,41 @@ def test_the_desktop_gets_no_size_that_nobody_measured() -> None:
 
 def test_an_element_that_is_nowhere_has_no_place() -> None:
     assert line_of("menu item", "Open", None, [(-(1 << 31), -(1 << 31), 1, 1)], "") == 'menu item "Open"'
+
+
+class Bus:
+    """Answers the first question by an address, where it has one, and no other."""
+
+    address: list[str] | None = None
+
+    def __init__(self, address: str, until: float) -> None:
+        self._answers: list[Any] = [self.address] if address == "unix:path=/session" else []
+
+    def call(self, calls: list[Any]) -> list[Any]:
+        return [self._answers.pop() if self._answers else None for _ in calls]
+
+
+@pytest.mark.parametrize(
+    ("address", "start_s", "code", "said"),
+    [
+        (None, 20.0, 3, "is not there (package at-spi2-core)"),
+        (None, 0.0, 3, "did not start within 0 s"),
+        (["unix:path=/a11y"], 0.3, 4, "registry did not answer within 0.3 s"),
+    ],
+)
+def test_a_tree_that_cannot_be_had_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    address: list[str] | None,
+    start_s: float,
+    code: int,
+    said: str,
+) -> None:
+    """What only takes its time is told from what is not there; nobody gets a tree of one line without an answer."""
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/session")
+    monkeypatch.setattr(Bus, "address", address)
+    monkeypatch.setattr(ui_tree_walk, "Bus", Bus)
+    monkeypatch.setattr(ui_tree_walk, "START_S", start_s)
+    assert ui_tree_walk.main() == code
+    found = capsys.readouterr()
+    assert (found.out, said in found.err) == ("", True), found.err

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from gym_anything.runtime.runners.local.des import rfb_answer
-from gym_anything.runtime.runners.local.vnc_forward import admit, greet_server
+from gym_anything.runtime.vnc.des import rfb_answer
+from gym_anything.runtime.vnc.forward import admit, greet_server
 
 pytestmark = pytest.mark.unit
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gym_anything.errors import NativeProgramMissing
+from gym_anything.runtime.native import __main__ as command
 from gym_anything.runtime.native import build, locate, programs
 
 pytestmark = pytest.mark.unit
@@ -56,6 +57,15 @@ def test_the_digest_changes_with_what_is_built_and_with_nothing_else(sources: Pa
     assert len(digests) == 6
 
 
+def test_a_build_depends_on_the_files_of_another_program_that_it_lists(sources: Path) -> None:
+    (sources / "other" / "uses.txt").write_text("# comment\ntool/main.c\n")
+    files = [str(file.relative_to(sources)) for file in programs.source_files(sources, "other")]
+    assert files[-1] == "tool/main.c" and "tool/packages.txt" not in files
+    before = programs.source_digest(sources, "other")
+    (sources / "tool" / "main.c").write_text("changed")
+    assert programs.source_digest(sources, "other") != before
+
+
 def test_the_digest_does_not_depend_on_where_the_sources_lie(
     sources: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -69,6 +79,30 @@ def test_the_digest_does_not_depend_on_where_the_sources_lie(
 def test_packages_are_listed_beside_the_sources(sources: Path) -> None:
     assert programs.build_packages(sources, "tool") == ["gcc", "make"]
     assert programs.build_packages(sources, "other") == []
+
+
+def test_a_program_that_only_some_need_does_not_keep_the_others_from_being_built(
+    sources: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (sources / "other" / "optional.txt").write_text("# why\nfar desktops\n")
+    assert programs.optional_for(sources, "other") == "far desktops"
+    assert programs.optional_for(sources, "tool") is None
+    broken = {"other"}
+
+    def build_native(names: list[str]) -> dict[str, Path]:
+        if broken & set(names):
+            raise NativeProgramMissing("no headers; apt-get install libthing-dev")
+        return {name: sources / name for name in names}
+
+    monkeypatch.setattr(programs, "source_root", lambda: sources)
+    monkeypatch.setattr(command, "build_native", build_native)
+    assert command.main() == 0
+    said = capsys.readouterr()
+    assert said.out == f"tool: {sources / 'tool'}\n"
+    assert said.err == "left out (only far desktops need it): no headers; apt-get install libthing-dev\n"
+    broken = {"tool"}
+    assert command.main() == 1
+    assert "error: no headers" in capsys.readouterr().err
 
 
 def test_a_build_is_cached_by_digest_and_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

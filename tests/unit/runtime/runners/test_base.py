@@ -171,6 +171,21 @@ def test_settle_says_that_the_screen_did_not_come_to_rest():
     assert result.waited_ms >= 80
 
 
+def test_settle_leaves_out_the_boxes_it_is_given():
+    class Blinking(WithFrames):
+        count = 0
+
+        def capture_frame(self, after_input=None):
+            self.count += 1
+            array = np.zeros((8, 8, 3), dtype=np.uint8)
+            array[2:4, 3:6] = self.count % 250
+            return Frame(array, seq=self.count, captured_at=0.0)
+
+    assert not Blinking(bare_spec()).settle(quiet_ms=30, max_ms=80, ignore=[(3, 2, 2, 2)]).settled, "not all of it"
+    found = Blinking(bare_spec()).settle(quiet_ms=30, max_ms=5000, ignore=[(0, 7, 1, 1), (3, 2, 3, 2)])
+    assert found.settled and found.ignored == ((0, 7, 1, 1), (3, 2, 3, 2))
+
+
 def test_abort_is_final_and_works_without_super_init():
     runner = SixMethods(bare_spec())
     assert not runner.abort_signal.is_set()

@@ -10,14 +10,16 @@ from pathlib import Path
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.supervised_process import StopPlan
 from gym_anything.errors import GymAnythingError, UnsupportedFeature, WorldStartFailed
-from gym_anything.runtime.runners.local import direct, network, vnc
-from gym_anything.runtime.runners.local.accounts import People
+from gym_anything.runtime import pasta
+from gym_anything.runtime.limits import Limits
+from gym_anything.runtime.runners.guest_world import People
+from gym_anything.runtime.runners.local import direct
 from gym_anything.runtime.runners.local.command import VNC_SOCKET, HostView, WorldPlace, sandbox_plan
-from gym_anything.runtime.runners.local.control_groups import Limits
 from gym_anything.runtime.runners.local.launch import DIRECT, SANDBOX, LocalWorld
 from gym_anything.runtime.runners.local.mounts import MountSet, copy_shared_in
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import LayerPlan
+from gym_anything.runtime.vnc.door import VncDoor, open_door
 from gym_anything.specs.env_spec import EnvSpec
 
 Report = Callable[..., None]
@@ -93,35 +95,29 @@ def _bring_up_directly(world: LocalWorld, plan: Blueprint, place: WorldPlace, de
 
 
 def _limit(world: LocalWorld, plan: Blueprint) -> None:
-    resources = plan.spec.resources
-    memory = None if resources.mem_gb is None else int(resources.mem_gb * (1 << 30))
-    world.limit(Limits(resources.cpu, memory))
-    asked = {"cpu": ("resources.cpu", resources.cpu), "memory": ("resources.mem_gb", resources.mem_gb)}
-    for controller, reason in world.groups.unenforced.items():
-        name, value = asked.get(controller, ("", None))
-        if value is not None:
-            plan.notes.append(f"{name} is not enforced: {reason}")
+    world.limit(Limits.of(plan.spec))
+    plan.notes.extend(world.groups.shortfalls(plan.spec))
 
 
 def _connect(world: LocalWorld) -> None:
     log = world.place.path / "network.log"
-    inside = network.program_inside(world.init_pid)
-    argv = network.pasta_argv(network.pasta_program(), inside, as_root=os.geteuid() == 0)
+    inside = pasta.program_inside(world.init_pid)
+    argv = pasta.pasta_argv(pasta.pasta_program(), inside, as_root=os.geteuid() == 0)
     fd = _open_log(str(log))
     try:
         process = world.spawn(argv, name="network", stderr=fd)
     finally:
         os.close(fd)
-    network.await_network(process, world.init_pid, log)
+    pasta.await_network(process, world.init_pid, log)
 
 
-def _open_door(world: LocalWorld, plan: Blueprint) -> vnc.VncDoor:
+def _open_door(world: LocalWorld, plan: Blueprint) -> VncDoor:
     fd = _open_log(str(world.place.path / "vnc.log"))
     try:
         socket = (f"/proc/{world.init_pid}/root", VNC_SOCKET)
         if not plan.options.sandbox:
             socket = (str(world.place.path), str(direct.vnc_socket(Path())))
-        door = vnc.open_door(plan.spec.vnc, socket, world.spawn, fd)
+        door = open_door(plan.spec.vnc, socket, world.spawn, fd)
     finally:
         os.close(fd)
     if door.moved_from is not None:

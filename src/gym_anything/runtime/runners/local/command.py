@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gym_anything.runtime.runners.local.accounts import Account, AccountFiles, decide_accounts
-from gym_anything.runtime.runners.local.control_groups import MAX_PROCESSES
-from gym_anything.runtime.runners.local.desktop_files import FOLDER, Application, chromium_flags, desktop_files
-from gym_anything.runtime.runners.local.desktop_session import DESKTOP_NAME, SessionPlace, display_of, session_plan
+from gym_anything.runtime.limits import MAX_PROCESSES
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.launch import INIT_COPY
 from gym_anything.runtime.runners.local.sandbox.plan import (
@@ -21,11 +17,14 @@ from gym_anything.runtime.runners.local.sandbox.plan import (
     LayerPlan,
     SandboxPlan,
 )
+from gym_anything.runtime.session import environment
+from gym_anything.runtime.session.accounts import Account, AccountFiles, decide_accounts
+from gym_anything.runtime.session.desktop_files import FOLDER, Application, chromium_flags, desktop_files
+from gym_anything.runtime.session.desktop_session import DESKTOP_NAME, SessionPlace, display_of, session_plan
 from gym_anything.specs.env_spec import EnvSpec
 
 HOME_OF_OURS = "/opt/gym-anything"
 """Where our own programs lie in the world."""
-SUDO_SOCKET = "/run/ga-guest/root.sock"
 VNC_SOCKET = "/run/ga-vnc/socket"
 _PATH = f"{HOME_OF_OURS}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
 _EMPTY_FOLDERS = (
@@ -99,7 +98,7 @@ def sandbox_plan(spec: EnvSpec, options: LocalOptions, host: HostView, place: Wo
             options,
             people.desktop,
             session_place(people.desktop),
-            desktop_env(people.desktop),
+            {**base_env(people.desktop), **environment.desktop_env(people.desktop)},
             switch_user=not host.single_id,
         ),
     )
@@ -109,7 +108,7 @@ def session_place(desktop: Account) -> SessionPlace:
     """Return where the session of a sandbox has its things."""
     return SessionPlace(
         display=display_of(desktop),
-        runtime=f"/run/user/{desktop.uid}",
+        runtime=environment.runtime_folder(desktop),
         config=FOLDER,
         vnc_socket=VNC_SOCKET,
         desktop_program=f"{HOME_OF_OURS}/ga-desktop",
@@ -118,7 +117,7 @@ def session_place(desktop: Account) -> SessionPlace:
 
 def guest_argv(people: AccountFiles) -> list[str]:
     """Return the arguments of ``ga-guest``; who may ``sudo`` is decided by the number of the user."""
-    argv = ["init", "--listen-fd", "@guest", "--token-fd", "@token", "--sudo-socket", SUDO_SOCKET]
+    argv = ["init", "--listen-fd", "@guest", "--token-fd", "@token", "--sudo-socket", environment.SUDO_SOCKET]
     for account in people.accounts:
         if account.may_sudo:
             argv += ["--sudo-uid", str(account.uid)]
@@ -127,34 +126,7 @@ def guest_argv(people: AccountFiles) -> list[str]:
 
 def base_env(desktop: Account) -> dict[str, str]:
     """Return the environment of every program in the world."""
-    runtime = f"/run/user/{desktop.uid}"
-    return {
-        "PATH": _PATH,
-        "LANG": "C.UTF-8",
-        "TERM": "xterm-256color",
-        "DISPLAY": f":{display_of(desktop)}",
-        "XDG_CURRENT_DESKTOP": "openbox",
-        "XDG_SESSION_TYPE": "x11",
-        "DBUS_SESSION_BUS_ADDRESS": f"unix:path={runtime}/bus",
-        "GA_SUDO_SOCKET": SUDO_SOCKET,
-        # Toolkits build an accessibility tree only where somebody seems to ask for one.
-        "QT_ACCESSIBILITY": "1",
-        "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
-        "ACCESSIBILITY_ENABLED": "1",
-    }
-
-
-def desktop_env(desktop: Account) -> dict[str, str]:
-    """Return the environment of the desktop's own programs and of all that is started from them."""
-    return {
-        **base_env(desktop),
-        "HOME": desktop.home,
-        "USER": desktop.name,
-        "LOGNAME": desktop.name,
-        "SHELL": desktop.login_shell,
-        "XDG_RUNTIME_DIR": f"/run/user/{desktop.uid}",
-        **dict(desktop.env),
-    }
+    return {"PATH": _PATH, **environment.base_env(desktop)}
 
 
 def _folders(people: AccountFiles) -> list[FolderPlan]:
@@ -212,21 +184,8 @@ def _file(path: str, text: str = "", *, link_to: str = "", mode: int = 0o644, ui
 
 
 def _profile(people: AccountFiles) -> str:
-    """Return ``/etc/profile``: a login shell (every hook runs in one) finds programs, display and session bus.
-
-    Each account's own ``env_vars`` come on top, by name: numbers may be shared.
-    """
-    lines = [f'export PATH="{_PATH}"']
-    env = base_env(people.desktop)
-    lines += [f'export {name}="${{{name}-{value}}}"' for name, value in env.items() if name != "PATH"]
-    lines.append('case "${USER-}" in')
-    for account in people.accounts:
-        if account.env:
-            exports = "; ".join(
-                f"export {name}={shlex.quote(value)}" for name, value in account.env if name.isidentifier()
-            )
-            lines.append(f"{shlex.quote(account.name)}) {exports} ;;")
-    lines.append("esac")
+    """Return ``/etc/profile``."""
+    lines = [f'export PATH="{_PATH}"', *environment.profile_lines(people)]
     lines.append('for script in /etc/profile.d/*.sh; do [ -r "$script" ] && . "$script"; done; unset script')
     return "\n".join(lines) + "\n"
 

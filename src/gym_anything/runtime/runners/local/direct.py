@@ -11,12 +11,12 @@ import secrets
 import struct
 from pathlib import Path
 
-from gym_anything.runtime.runners.local.accounts import Account
 from gym_anything.runtime.runners.local.command import HostView, WorldPlace
-from gym_anything.runtime.runners.local.desktop_files import desktop_files
-from gym_anything.runtime.runners.local.desktop_session import FREE_DISPLAY, SessionPlace, session_plan
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan
+from gym_anything.runtime.session.accounts import Account
+from gym_anything.runtime.session.desktop_files import desktop_files
+from gym_anything.runtime.session.desktop_session import FREE_DISPLAY, SessionPlace, session_plan
 from gym_anything.specs.env_spec import EnvSpec
 
 _FAMILY_WILD = 0xFFFF

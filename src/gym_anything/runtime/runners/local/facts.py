@@ -10,7 +10,7 @@ from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.trial import try_sandbox
-from gym_anything.runtime.runners.local.ui_tree import PROGRAMS, missing_packages
+from gym_anything.runtime.session.ui_tree import PROGRAMS, missing_packages
 from gym_anything.specs.env_spec import EnvSpec
 
 PACKAGES = {

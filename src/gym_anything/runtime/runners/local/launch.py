@@ -14,6 +14,7 @@ from typing import Any
 from gym_anything._util import atomic_write, logs
 from gym_anything._util.control_groups import MANIFEST_KEY
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.python_program import python_argv
 from gym_anything._util.state_dir import WorldDir
 from gym_anything._util.supervised_process import StopPlan, SupervisedProcess
 from gym_anything._util.supervisor import Supervisor
@@ -21,14 +22,16 @@ from gym_anything._util.waiting import wait_until
 from gym_anything.errors import Aborted, BootTimedOut, MissingDependency, WorldLost, WorldStartFailed
 from gym_anything.runtime.desktop.client import DesktopClient
 from gym_anything.runtime.guest.channel import GuestChannel
-from gym_anything.runtime.runners.local.accounts import SANDBOX_PEOPLE
-from gym_anything.runtime.runners.local.control_groups import ControlGroups, Limits
-from gym_anything.runtime.runners.local.python_program import python_argv
+from gym_anything.runtime.limits import ControlGroups, Limits
+from gym_anything.runtime.open_parts import OpenParts
+from gym_anything.runtime.runners.guest_world import DESKTOP_PEOPLE
 from gym_anything.runtime.runners.local.reports import ReportLine
 from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.runtime.runners.local.sandbox import launch as launcher
-from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan, SandboxPlan, SessionPlan
-from gym_anything.runtime.runners.local.vnc import VncDoor
+from gym_anything.runtime.runners.local.sandbox.plan import DirectPlan, SandboxPlan
+from gym_anything.runtime.session.plan import SessionPlan
+from gym_anything.runtime.session.ready import shows_something
+from gym_anything.runtime.vnc.door import VncDoor
 
 SANDBOX = "gym_anything.runtime.runners.local.sandbox.launch"
 DIRECT = "gym_anything.runtime.runners.local.sandbox.direct"
@@ -61,6 +64,7 @@ class LocalWorld:
         self._processes: list[SupervisedProcess] = []
         self._channel: GuestChannel | None = None
         self._desktop: DesktopClient | None = None
+        self._open = OpenParts()
         self.ids = _reserved_ids()
         self._token = secrets.token_hex(32).encode()
         self._reports: ReportLine | None = None
@@ -70,7 +74,7 @@ class LocalWorld:
         self.groups = ControlGroups()
         self.exec_env: dict[str, str] = {}
         self.stop_plan = StopPlan(signal=9, grace_s=0.0)
-        self.people = SANDBOX_PEOPLE
+        self.people = DESKTOP_PEOPLE
         self.door: VncDoor | None = None
 
     def next_generation(self) -> int:
@@ -117,12 +121,12 @@ class LocalWorld:
             self._reports = reports
             self._await_launcher(reports, deadline)
             path = self._socket(launcher.GUEST_SOCKET)
-            self._channel = GuestChannel.connect(path, token=self._token, deadline=deadline)
+            self._channel = self._open.keep(GuestChannel.connect(path, token=self._token, deadline=deadline))
             if plan["session"] is not None:
                 self._await_desktop(reports, deadline)
         if plan["session"] is not None:
             path = self._socket(launcher.DESKTOP_SOCKET)
-            self._desktop = DesktopClient.connect(path, deadline=deadline, token=self._token)
+            self._desktop = self._open.keep(DesktopClient.connect(path, deadline=deadline, token=self._token))
             self._await_picture(plan["session"], deadline)
 
     def _launch(self, module: str, plan_path: Path) -> socket.socket:
@@ -165,12 +169,10 @@ class LocalWorld:
                 self.exec_env["DISPLAY"] = f":{report['display']}"
 
     def _await_picture(self, session: SessionPlan, deadline: Deadline) -> None:
-        """Wait for a screen that shows something: a desktop of one colour is no desktop, unless that was asked for."""
-        plain = session["gradient"] if len(session["gradient"]) == 1 and not session["panel"] else []
+        """Wait for a screen that shows something."""
         pause = 0.002
         while True:
-            sample = self.desktop.frame(deadline=deadline).array[::16, ::16]
-            if (sample != sample[0, 0]).any() or list(plain) == [int.from_bytes(sample[0, 0].tobytes(), "big")]:
+            if shows_something(self.desktop.frame(deadline=deadline).array, session):
                 return
             if deadline.remaining() < 2 * pause:
                 raise BootTimedOut(f"the screen stays empty; log tail:\n{self.log_tail()}", detail={})
@@ -186,14 +188,10 @@ class LocalWorld:
         try:
             yield
         except WorldLost as error:
-            kills = self.groups.memory_kills()
-            if not kills:
+            explained = self.groups.explained(error)
+            if explained is None:
                 raise
-            raise WorldLost(
-                f"the memory of the world was used up (resources.mem_gb); the kernel killed {kills} of its programs: "
-                f"{error}",
-                detail={**error.detail, "memory_kills": kills},
-            ) from error
+            raise explained from error
 
     @property
     def channel(self) -> GuestChannel:
@@ -241,9 +239,7 @@ class LocalWorld:
         self._ended.set()
         if self._reports is not None:
             self._reports.wake()
-        for part in (self._channel, self._desktop):
-            if part is not None:
-                part.abort()
+        self._open.abort()
 
     def check_going_on(self) -> None:
         """Raise Aborted when the world was told to end."""
@@ -262,9 +258,7 @@ class LocalWorld:
 
     def end_processes(self) -> None:
         """Kill every process of the world; its file system stays. Idempotent."""
-        for part in (self._desktop, self._channel):
-            if part is not None:
-                part.close()
+        self._open.close()
         self._desktop = self._channel = self.door = None
         with self._lock:
             processes, self._processes = self._processes, []
@@ -281,6 +275,7 @@ class LocalWorld:
             self._ended.set()
         if self._reports is not None:
             self._reports.wake()
+        self._open.end()
         self.end_processes()
         Supervisor.shared().stop_world(self.place.id)
         self.place.remove()

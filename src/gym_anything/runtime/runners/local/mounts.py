@@ -11,12 +11,12 @@ from pathlib import Path
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import SpecInvalid, SpecNotFound
 from gym_anything.runtime.guest.channel import GuestChannel
-from gym_anything.runtime.runners.local.accounts import DESKTOP_USER
+from gym_anything.runtime.runners.local.misfits import is_own_place
 from gym_anything.runtime.runners.local.sandbox.plan import BindPlan
+from gym_anything.runtime.session.accounts import DESKTOP_USER
 from gym_anything.specs.env_spec import EnvSpec
 
 _COPY_S = 600.0
-_OWN_PLACES = ("/dev/", "/proc/", "/run/", "/sys/")
 _OTHERS_MAY_READ = stat.S_IROTH
 _OTHERS_MAY_ENTER = stat.S_IROTH | stat.S_IXOTH
 
@@ -51,7 +51,7 @@ def decide_mounts(spec: EnvSpec, *, ids_are_mapped: bool) -> MountSet:
                 detail={"key": "mounts", "source": mount.source, "target": mount.target},
             )
         target = "/" + os.path.normpath(mount.target).strip("/")
-        if target == "/" or f"{target}/".startswith(_OWN_PLACES):
+        if is_own_place(target):
             raise SpecInvalid(
                 f"mounts: nothing can be mounted at {mount.target}; a local world keeps it for itself",
                 detail={"key": "mounts", "target": mount.target, "fix": "use a place below /workspace"},

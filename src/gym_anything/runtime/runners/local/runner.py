@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.sheltered_call import sheltered
 from gym_anything._util.state_dir import Run
@@ -13,12 +14,13 @@ from gym_anything.errors import (
     StateError,
 )
 from gym_anything.runtime.checkpoints.levels import CheckpointName
+from gym_anything.runtime.limits import orphaned_groups
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
 from gym_anything.runtime.runners.local import facts, view
 from gym_anything.runtime.runners.local.bring_up import Blueprint, bring_up
 from gym_anything.runtime.runners.local.checkpoint import LocalCheckpoints, WorldFiles, checkpoint_root
-from gym_anything.runtime.runners.local.control_groups import orphaned_groups
 from gym_anything.runtime.runners.local.launch import LocalWorld
+from gym_anything.runtime.runners.local.misfits import misfits
 from gym_anything.runtime.runners.local.mounts import copy_shared_out, decide_mounts
 from gym_anything.runtime.runners.local.options import LocalOptions, option_errors
 from gym_anything.runtime.runners.local.promises import unenforced
@@ -81,27 +83,14 @@ class LocalRunner(LocalSenses):
         return facts.eligible(spec)
 
     @classmethod
-    def conformance_profile(cls) -> str:
-        return "desktop_linux"
-
-    @classmethod
     def validate_options(cls, spec: EnvSpec) -> list[str]:
-        return option_errors(spec.runner_options)
-
-    def supports_fast_io(self) -> bool:
-        return True
-
-    def supports_live_recording(self) -> bool:
-        return True
-
-    def pins_frames(self) -> bool:
-        return True
-
-    def acks_input_delivery(self) -> bool:
-        return True
+        return [*option_errors(spec.runner_options), *misfits(spec)]
 
     def supports_checkpoint_caching(self) -> bool:
         return bool(self.spec.runner_options.get("sandbox", True))
+
+    def why_no_fork(self) -> str:
+        return "the programs of a local world are processes of this host, which nothing can copy while they run"
 
     # --- life ----------------------------------------------------------------------------------------------------
 
@@ -123,6 +112,13 @@ class LocalRunner(LocalSenses):
     def abort(self) -> None:
         super().abort()
         self._give_up()
+
+    def memory_mib(self) -> float | None:
+        world = self._world
+        if world is None or not world.alive:
+            return None
+        kib = sum(proc.pss_kib(pid) for pid in [world.init_pid, *proc.descendants(world.init_pid)])
+        return kib / 1024 if kib else None  # nothing: the kernel does not let us look
 
     def _give_up(self) -> None:
         """End what the present world is doing; unlike ``abort`` a later start may still succeed."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from gym_anything._util import logs
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.python_program import python_argv
 from gym_anything._util.state_dir import Run
 from gym_anything._util.supervised_process import StopPlan
 from gym_anything._util.supervisor import Supervisor
 from gym_anything.errors import GymAnythingError
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.local.host_view import host_links
-from gym_anything.runtime.runners.local.python_program import python_argv
 from gym_anything.runtime.runners.local.sandbox import identity
 from gym_anything.runtime.runners.local.sandbox.plan import BindPlan, FilePlan, FolderPlan, IdsPlan, SandboxPlan
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from gym_anything.errors import SpecInvalid
 from gym_anything.runtime.native.locate import native_program
 from gym_anything.runtime.runners.local.command import HostView
-from gym_anything.runtime.runners.local.desktop_files import installed_applications
 from gym_anything.runtime.runners.local.host_view import chromium_settings, host_binds, host_links, resolv_conf
 from gym_anything.runtime.runners.local.options import LocalOptions
 from gym_anything.runtime.runners.local.sandbox import identity
+from gym_anything.runtime.session.desktop_files import installed_applications
 from gym_anything.specs.env_spec import EnvSpec
 
 

@@ -11,7 +11,8 @@ from gym_anything.runtime.runners.local.sandbox.refusals import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan, SessionPlan
+    from gym_anything.runtime.runners.local.sandbox.plan import SandboxPlan
+    from gym_anything.runtime.session.plan import SessionPlan
 
 _INNER = (
     kernel.CLONE_NEWUSER

@@ -35,10 +35,7 @@ _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_OPEN_TREE = 428
 _SYS_MOVE_MOUNT = 429
-_SYS_OPENAT2 = 437
 _SYS_MOUNT_SETATTR = 442
-_RESOLVE_NO_SYMLINKS = 0x04
-_RESOLVE_BENEATH = 0x08
 _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _OPEN_TREE_CLONE = 1
@@ -160,14 +157,6 @@ def attach_mount(tree_fd: int, target: str) -> None:
     flags = ctypes.c_uint(_MOVE_MOUNT_F_EMPTY_PATH)
     result = _libc.syscall(number, ctypes.c_long(tree_fd), b"", at_cwd, os.fsencode(target), flags)
     _check(result, f"move_mount({target})")
-
-
-def open_beneath(folder_fd: int, path: str) -> int:
-    """Open what lies at a relative ``path`` below a folder, without following any link; an ``O_PATH`` descriptor."""
-    how = struct.pack("<QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS)
-    number, size = ctypes.c_long(_SYS_OPENAT2), ctypes.c_size_t(len(how))
-    result = _libc.syscall(number, ctypes.c_long(folder_fd), os.fsencode(path), ctypes.c_char_p(how), size)
-    return _check(result, f"openat2({path})")
 
 
 def bring_loopback_up() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from gym_anything.runtime.session.plan import SessionPlan
+
 
 class IdsPlan(TypedDict):
     """The ids of the world, reserved by the runner for as long as the world's files are in use."""
@@ -47,27 +49,6 @@ class FilePlan(TypedDict):
     mode: int
     uid: int
     gid: int
-
-
-class SessionPlan(TypedDict):
-    """The desktop of a world: what ``session`` starts, as whom, in which environment."""
-
-    display: int
-    user: list[int]
-    groups: list[int]
-    switch_user: bool
-    home: str
-    env: dict[str, str]
-    early: list[list[str]]
-    server_argv: list[str]
-    desktop_argv: list[str]
-    gradient: list[int]
-    wallpaper: list[str]
-    size: list[int]
-    window_manager: list[str]
-    panel: list[str]
-    stale_locks: list[list[str]]
-    wait_s: float
 
 
 class SandboxPlan(TypedDict):

@@ -11,16 +11,14 @@ import os
 import select
 import time
 
-from gym_anything.runtime.runners.local.sandbox import xwire
+from gym_anything.runtime.session import ready, x_wire
+from gym_anything.runtime.session.keep_up import kept_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gym_anything.runtime.runners.local.sandbox.plan import SessionPlan
-
-RESPAWN = 'n=0; while [ "$n" -lt 20 ]; do "$@"; n=$((n+1)); sleep 0.5; done'
-"""Keeps a window manager or panel up: twenty lives, half a second apart."""
+    from gym_anything.runtime.session.plan import SessionPlan
 
 
 def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], report_fd: int) -> None:
@@ -46,19 +44,21 @@ def run(plan: SessionPlan, logs: Mapping[str, int], service_fds: Sequence[int], 
             words = {f"@{i}": str(fd) for i, fd in enumerate(service_fds)} | {"@display": f":{display}"}
             argv = [words.get(word, word) for word in plan["desktop_argv"]]
             _spawn(argv, plan, logs["desktop"], keep=service_fds)
-        wire = xwire.connect(display, until, server, _cookie(plan["env"].get("XAUTHORITY", "")))
+        cookie = _cookie(plan["env"].get("XAUTHORITY", ""))
+        place = f"/tmp/.X11-unix/X{display}"
+        wire = x_wire.connect(place, until, lambda: os.waitpid(server, os.WNOHANG)[0] != 0, cookie)
         tell("server", display=display)
         if plan["gradient"]:
             wire.paint_root(plan["gradient"], plan["size"][1])
         painters = [_spawn(plan["wallpaper"], plan, logs["session"])] if plan["wallpaper"] else []
         if plan["window_manager"]:
-            _keep_up(plan["window_manager"], plan, logs["session"])
-            probe = _await_window_manager(wire, until)
+            _spawn(kept_up(plan["window_manager"]), plan, logs["session"])
+            probe = ready.await_window_manager(wire, until)
             tell("window-manager")
             # Only now: a panel started beside its window manager waits a second for it.
             if plan["panel"]:
-                _keep_up(plan["panel"], plan, logs["session"])
-            _await_clients(wire, probe, until, panel=bool(plan["panel"]))
+                _spawn(kept_up(plan["panel"]), plan, logs["session"])
+            ready.await_clients(wire, probe, until, panel=bool(plan["panel"]))
         for pid in painters:
             if os.waitpid(pid, 0)[1] != 0:
                 raise OSError(f"the wallpaper could not be shown by {plan['wallpaper'][0]}")
@@ -98,33 +98,6 @@ def _cookie(path: str) -> bytes:
         return b""
     with open(path, "rb") as file:
         return file.read()[-16:]
-
-
-def _await_window_manager(wire: xwire.XWire, until: float) -> int:
-    """Wait until a window of ours is managed: the manager's own sign on the root window comes too early."""
-    wire.watch_root_properties()
-    probe = wire.map_probe()
-    if not wire.wait_managed(probe, until):
-        raise OSError("no window manager took our probe window")
-    wire.destroy(probe)
-    return probe
-
-
-def _await_clients(wire: xwire.XWire, probe: int, until: float, *, panel: bool) -> None:
-    """Wait until the probe has gone from the manager's list of windows and, if one was started, the panel is in it."""
-    list_atom = wire.atom("_NET_CLIENT_LIST")
-    known = False
-    while True:
-        clients = wire.property_words(wire.root, list_atom)
-        known = known or probe in clients
-        if probe not in clients and (clients or (known and not panel)):
-            return
-        if wire.next_event(until) is None:
-            raise OSError("the panel did not appear" if probe not in clients else "our probe window did not go away")
-
-
-def _keep_up(argv: Sequence[str], plan: SessionPlan, log_fd: int) -> None:
-    _spawn(["/bin/sh", "-c", RESPAWN, "keep", *argv], plan, log_fd)
 
 
 def _prepare(plan: SessionPlan) -> None:

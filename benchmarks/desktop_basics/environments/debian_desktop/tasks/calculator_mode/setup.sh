@@ -1,0 +1,3 @@
+#!/bin/bash
+set -eu
+/workspace/scripts/open_window.sh galculator 500 420 300 200 galculator

@@ -1,0 +1,16 @@
+"""Ground truth: the files in /home/ga/Pictures."""
+
+from judging import judge
+
+ALL = [f"{number:02d}.png" for number in range(1, 11)]
+RED = "07.png"
+
+
+def verify(traj, env_info, task_info):
+    files = env_info["exec_capture"]("ls /home/ga/Pictures").split()
+    gone = [name for name in ALL if name not in files]
+    return judge(
+        {"the picture with the red square is gone": (100, RED in gone)},
+        {"the other pictures": not set(gone) - {RED}, "nothing new": not set(files) - set(ALL)},
+        f"gone: {gone}",
+    )

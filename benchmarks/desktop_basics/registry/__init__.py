@@ -1,0 +1,1 @@
+"""What this benchmark offers to Python code; command lines and specs need none of it."""

@@ -1,0 +1,1 @@
+"""The viewer: experiments as a web page on loopback."""

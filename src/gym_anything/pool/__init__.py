@@ -1,0 +1,1 @@
+"""Many replicas of worlds side by side on one host."""

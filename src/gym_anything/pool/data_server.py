@@ -1,0 +1,327 @@
+"""The single entry to a pool: batches of ``reset``, ``step`` and ``evaluate``, in order or as they come.
+
+Two faces of one source: ``AsyncDataServer`` in an event loop, ``DataServer`` for everybody else, which keeps a loop in
+a thread of its own and forwards every call. Phases: configure (make the pool and the server), reset, operate, evaluate;
+the last does not end an episode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+from gym_anything._util.deadline import Deadline
+from gym_anything.errors import GymAnythingError, ReplicaFailed, StateError, WorldLost
+from gym_anything.pool.lending import Lender, Lent
+
+T = TypeVar("T")
+Kind = Literal["reset", "step", "evaluate", "close"]
+QUEUE_LIMIT = 4096
+RESET_S = 600.0
+RESET_RETRIES = 2
+STEP_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What became of one request.
+
+    Attributes:
+        episode: which it was about; for a reset the new one, "" where there is none.
+        kind: what was asked. value: what the world gave. error: why there is no value.
+    """
+
+    episode: str
+    kind: str
+    value: Any = None
+    error: GymAnythingError | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True where there is a value."""
+        return self.error is None
+
+
+class AsyncDataServer:
+    """Episodes on a pool. Lives in the pool's event loop; use it as an asynchronous context manager."""
+
+    def __init__(self, pool: Lender, *, queue_limit: int = QUEUE_LIMIT) -> None:
+        """Serve a pool, which starts and stops with the server.
+
+        Args: queue_limit: so many requests sent and not yet received; more are held up (``send`` waits).
+        """
+        self.pool = pool
+        self._leases: dict[str, Lent] = {}
+        self._room = asyncio.Semaphore(queue_limit)
+        self._ready: asyncio.Queue[asyncio.Task[Reply]] = asyncio.Queue()
+        self._numbers = itertools.count(1)
+        self._tasks: dict[int, asyncio.Task[Reply]] = {}
+        self._number_of: dict[asyncio.Task[Reply], int] = {}
+
+    # --- batches -------------------------------------------------------------------------------------------------
+
+    async def reset(self, tasks: Sequence[Any], *, job: str = "", deadline: Deadline | None = None) -> list[Reply]:
+        """Begin an episode for each task, each on a replica of its own; replies in the order of the tasks.
+
+        Waits for replicas where there are fewer. An episode that could not be begun is a reply with an error.
+        """
+        deadline = deadline or Deadline.after(RESET_S)
+        return list(await asyncio.gather(*(self._reset(task, job, deadline) for task in tasks)))
+
+    async def step(self, actions: Sequence[tuple[str, Any]], *, deadline: Deadline | None = None) -> list[Reply]:
+        """Do one action in each of these episodes at once; replies in their order. Each is applied at most once."""
+        return await self._each("step", actions, deadline)
+
+    async def evaluate(self, episodes: Sequence[str], *, deadline: Deadline | None = None) -> list[Reply]:
+        """Judge episodes as they are; they go on."""
+        return await self._each("evaluate", [(episode, None) for episode in episodes], deadline)
+
+    async def perform(
+        self, operation: str, asked: Sequence[tuple[str, Any]], *, deadline: Deadline | None = None
+    ) -> list[Reply]:
+        """Do another operation that the worlds know, one in each of these episodes; replies in their order.
+
+        Environments know ``finish`` (complete the episode; its final report), ``observe``, ``describe``, ``log``,
+        ``copy_to``, ``copy_from``: see ``environment_world``.
+        """
+        return await self._each(operation, asked, deadline)
+
+    async def close(self, episodes: Sequence[str], *, broken: bool = False) -> list[Reply]:
+        """End episodes and give their replicas back. Unknown ones are replies with an error.
+
+        Args: broken: their worlds failed, or hang, and are not used again.
+        """
+        return [self._close(episode, broken) for episode in episodes]
+
+    # --- as they come --------------------------------------------------------------------------------------------
+
+    async def send(self, kind: Kind, subject: Any, argument: Any = None, *, job: str = "") -> int:
+        """Ask for something and return its number at once; ``recv`` gives the reply when it has come.
+
+        Args: subject: the task of a reset, else the episode.
+        Waits while ``queue_limit`` requests are out: a policy that is slower than its worlds does not fill the memory.
+        """
+        await self._room.acquire()
+        number = next(self._numbers)
+        task = self._tasks[number] = asyncio.create_task(self._request(kind, subject, argument, job))
+        self._number_of[task] = number
+        task.add_done_callback(self._took)
+        return number
+
+    async def recv(self, count: int = 1, *, deadline: Deadline | None = None) -> list[tuple[int, Reply]]:
+        """Return the next replies, each with the number of its request; at least one, at most ``count``.
+
+        Raises: StateError when nothing is out; TimeoutError.
+        """
+        if not self._tasks and self._ready.empty():
+            raise StateError("recv: nothing was sent that has no reply yet")
+        async with asyncio.timeout(None if deadline is None else deadline.remaining_or_none()):
+            done = [await self._ready.get()]
+        while len(done) < count and not self._ready.empty():
+            done.append(self._ready.get_nowait())
+        for _ in done:
+            self._room.release()
+        return [(self._number_of.pop(task), task.result()) for task in done]
+
+    def cancel(self, number: int) -> bool:
+        """Give up a request that waits; tell whether there was one. What it had applied by then stays so."""
+        task = self._tasks.get(number)
+        return task is not None and task.cancel()
+
+    async def _request(self, kind: Kind, subject: Any, argument: Any, job: str) -> Reply:
+        if kind == "reset":
+            return await self._reset(subject, job, Deadline.after(RESET_S))
+        if kind == "close":
+            return self._close(subject)
+        return (await self._each(kind, [(subject, argument)], None))[0]
+
+    def _took(self, task: asyncio.Task[Reply]) -> None:
+        del self._tasks[self._number_of[task]]
+        if task.cancelled():
+            del self._number_of[task]
+            self._room.release()
+        else:
+            self._ready.put_nowait(task)
+
+    # --- one episode ---------------------------------------------------------------------------------------------
+
+    async def _reset(self, task: Any, job: str, deadline: Deadline) -> Reply:
+        """Begin an episode; on another replica when the one it had goes before there is a first observation."""
+        tries = 0
+        while True:
+            tries += 1
+            reply = await self._reset_once(task, job, deadline)
+            went = isinstance(reply.error, ReplicaFailed | WorldLost)
+            if not went or tries > RESET_RETRIES or deadline.expired():
+                return reply
+
+    async def _reset_once(self, task: Any, job: str, deadline: Deadline) -> Reply:
+        lease = None
+        try:
+            lease = await self.pool.acquire_for(task, deadline, job=job)
+            value = await lease.perform("reset", task, deadline)
+        except GymAnythingError as error:
+            if lease is not None:
+                lease.release(broken=error.blame in ("world", "host"))
+            return Reply("", "reset", error=error)
+        except BaseException:
+            if lease is not None:
+                lease.release(broken=True)
+            raise
+        self._leases[lease.name] = lease
+        return Reply(lease.name, "reset", value)
+
+    async def _each(self, kind: str, asked: Sequence[tuple[str, Any]], deadline: Deadline | None) -> list[Reply]:
+        deadline = deadline or Deadline.after(STEP_S)
+
+        async def one(episode: str, argument: Any) -> Reply:
+            try:
+                return Reply(episode, kind, await self._lease(episode).perform(kind, argument, deadline))
+            except GymAnythingError as error:
+                return Reply(episode, kind, error=error)
+
+        if len(asked) == 1:  # most often; a task of its own would cost as much as all else here
+            return [await one(*asked[0])]
+        return list(await asyncio.gather(*(one(episode, argument) for episode, argument in asked)))
+
+    def _close(self, episode: str, broken: bool = False) -> Reply:
+        try:
+            lease = self._lease(episode)
+        except GymAnythingError as error:
+            return Reply(episode, "close", error=error)
+        del self._leases[episode]
+        lease.release(broken=broken)
+        return Reply(episode, "close")
+
+    def _lease(self, episode: str) -> Lent:
+        lease = self._leases.get(episode)
+        if lease is None:
+            raise StateError(f"no episode {episode!r} is open here")
+        return lease
+
+    async def __aenter__(self) -> Self:
+        self.pool.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for task in list(self._tasks.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        for episode in list(self._leases):
+            self._close(episode)
+        await self.pool.stop()
+
+
+class DataServer:
+    """The same for code without an event loop: every method as in ``AsyncDataServer``, blocking. Any thread.
+
+    ::
+
+        with DataServer(lambda: Pool(make_world, PoolRules(least=16))) as server:
+            replies = server.reset(tasks)
+            replies = server.step([(reply.episode, action) for reply in replies if reply.ok])
+    """
+
+    def __init__(self, make_pool: Callable[[], Lender], *, queue_limit: int = QUEUE_LIMIT) -> None:
+        """Nothing is made before the context is entered. ``make_pool`` is called in the server's event loop."""
+        self._make_pool, self._queue_limit = make_pool, queue_limit
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._server: AsyncDataServer | None = None
+
+    def __enter__(self) -> Self:
+        loop = self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=loop.run_forever, name="data server", daemon=True)
+        self._thread.start()
+        try:
+            self._server = self._do(self._open())
+        except BaseException:
+            self._end_loop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._do(self._running().__aexit__(None, None, None))
+        finally:
+            self._end_loop()
+
+    def reset(self, tasks: Sequence[Any], *, job: str = "", deadline: Deadline | None = None) -> list[Reply]:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().reset(tasks, job=job, deadline=deadline))
+
+    def step(self, actions: Sequence[tuple[str, Any]], *, deadline: Deadline | None = None) -> list[Reply]:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().step(actions, deadline=deadline))
+
+    def evaluate(self, episodes: Sequence[str], *, deadline: Deadline | None = None) -> list[Reply]:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().evaluate(episodes, deadline=deadline))
+
+    def perform(
+        self, operation: str, asked: Sequence[tuple[str, Any]], *, deadline: Deadline | None = None
+    ) -> list[Reply]:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().perform(operation, asked, deadline=deadline))
+
+    def close(self, episodes: Sequence[str], *, broken: bool = False) -> list[Reply]:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().close(episodes, broken=broken))
+
+    def send(self, kind: Kind, subject: Any, argument: Any = None, *, job: str = "") -> int:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().send(kind, subject, argument, job=job))
+
+    def recv(self, count: int = 1, *, deadline: Deadline | None = None) -> list[tuple[int, Reply]]:
+        """See ``AsyncDataServer``."""
+        return self._do(self._running().recv(count, deadline=deadline))
+
+    def cancel(self, number: int) -> bool:
+        """See ``AsyncDataServer``."""
+
+        async def cancel() -> bool:
+            return self._running().cancel(number)
+
+        return self._do(cancel())
+
+    def status(self) -> dict[str, Any]:
+        """Return the pool's status as plain data."""
+
+        async def status() -> dict[str, Any]:
+            return self._running().pool.status()
+
+        return self._do(status())
+
+    async def _open(self) -> AsyncDataServer:
+        server = AsyncDataServer(self._make_pool(), queue_limit=self._queue_limit)
+        return await server.__aenter__()
+
+    def _running(self) -> AsyncDataServer:
+        if self._server is None:
+            raise StateError("the data server is not running; use it in a with statement")
+        return self._server
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        assert self._loop is not None
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:  # Ctrl-C while it waits: the work is given up, too
+            future.cancel()
+            raise
+
+    def _end_loop(self) -> None:
+        assert self._loop is not None and self._thread is not None
+        self._server = None
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

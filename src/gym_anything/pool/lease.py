@@ -1,0 +1,100 @@
+"""A replica that is lent to a task."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.retry import retry_async
+from gym_anything.errors import InputNotDelivered
+from gym_anything.pool.replica_contract import PooledReplica
+
+if TYPE_CHECKING:
+    from gym_anything.pool.pool import Pool
+
+
+class Lease:
+    """A replica, lent to one task. Every call is a sign of life of its owner; ``beat`` where there is none for long.
+
+    Operations are done one after another, each once.
+    """
+
+    def __init__(self, pool: Pool, replica: PooledReplica, name: str) -> None:
+        self.name = name
+        self.ended = ""
+        """Why it is over; "" while it is not."""
+        self._pool, self._replica = pool, replica
+        self._number = 1
+        self._turn = asyncio.Lock()
+        self._given_up: asyncio.Future[Any] | None = None
+
+    @property
+    def replica_number(self) -> int:
+        """Which replica it is."""
+        return self._replica.number
+
+    async def perform(self, operation: str, argument: Any = None, deadline: Deadline | None = None) -> Any:
+        """Do one operation of the task, once; what was surely not applied is tried again, within the deadline.
+
+        Raises: as ``Replica.perform``; InputNotDelivered after the last try.
+        """
+        argument = self._replica.as_sent(argument)
+        async with self._turn:
+            with self._pool.observer.operation(self.name, self._replica.number, operation):
+                return await retry_async(
+                    lambda _: self._perform(operation, argument),
+                    deadline=deadline or Deadline.never(),
+                    backoff=self._pool.rules.retries,
+                    worth=lambda error: isinstance(error, InputNotDelivered),
+                )
+
+    async def _perform(self, operation: str, argument: Any) -> Any:
+        await self._end_of_given_up()
+        try:
+            result = await self._replica.perform(self.name, self._number, operation, argument)
+        except asyncio.CancelledError:  # it goes on under its number; asked again for it, we learn how it ends
+            self._given_up = asyncio.ensure_future(self._again(operation, argument))
+            self._given_up.add_done_callback(_look_at)
+            raise
+        except InputNotDelivered:
+            self._pool.observer.not_delivered(self.name, operation)
+            raise  # nothing happened: the same number is next
+        except Exception:
+            self._number += 1
+            raise
+        self._number += 1
+        return result
+
+    async def _again(self, operation: str, argument: Any) -> Any:
+        return await self._replica.perform(self.name, self._number, operation, argument)
+
+    async def _end_of_given_up(self) -> None:
+        """Wait for what somebody stopped waiting for: the next operation comes after it, under a number of its own."""
+        if self._given_up is not None:
+            await asyncio.wait([self._given_up])
+            self._number += not isinstance(_look_at(self._given_up), InputNotDelivered)
+            self._given_up = None
+
+    def beat(self) -> None:
+        """Show a sign of life."""
+        self._replica.heartbeat(self.name)
+
+    def release(self, *, broken: bool = False) -> None:
+        """Give it back; ``broken``: its world failed and is not used again. Idempotent."""
+        self.ended = self.ended or "released"
+        self._replica.release(self.name, broken=broken)
+        self._pool.forget(self.name)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release(broken=error is not None and getattr(error, "blame", "") == "world")
+
+
+def _look_at(done: asyncio.Future[Any]) -> BaseException | None:
+    return None if done.cancelled() else done.exception()

@@ -1,0 +1,93 @@
+"""Whether a world is well: answers its probes, does not get slower and slower, does not grow and grow. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRules:
+    """When a world is no longer well.
+
+    Attributes:
+        probe_every_s: how often it is asked for a sign of life.
+        probe_limit_s: how long an answer may take before the probe counts as missed.
+        missed_limit: so many probes missed in a row mean that it hangs.
+        slow_factor, slow_least_s: answers that take, on average, so many times what they took at first, and at least so
+            long, mean that it drifts.
+        growth_factor: memory of so many times what it was at first means that it drifts.
+        settle_count: from how many answers "at first" is learnt.
+    """
+
+    probe_every_s: float = 5.0
+    probe_limit_s: float = 2.0
+    missed_limit: int = 3
+    slow_factor: float = 10.0
+    slow_least_s: float = 1.0
+    growth_factor: float = 4.0
+    settle_count: int = 5
+
+
+_WEIGHT = 0.2  # of the newest answer in the running mean: about the last ten count
+
+
+class Health:
+    """The health of one world, from the moment it is up.
+
+    Attributes:
+        due: when it is to be asked next, seconds on the clock of the events.
+    """
+
+    def __init__(self, rules: HealthRules, at: float) -> None:
+        self.rules = rules
+        self.due = at + rules.probe_every_s
+        self._missed = 0
+        self._asked = False
+        self._first: list[float] = []
+        self._mean_s = 0.0
+        self._memory_mib: float | None = None
+
+    @property
+    def suspicious(self) -> bool:
+        """True when the last probe was missed: the next one should ask more than the cheap question."""
+        return self._missed > 0
+
+    def wants_probe(self, at: float) -> bool:
+        """Tell whether to ask now; then the next time is set. While an answer is awaited nothing more is asked."""
+        if at < self.due:
+            return False
+        self.due = at + self.rules.probe_every_s
+        asks, self._asked = not self._asked, True
+        return asks
+
+    def answered(self, at: float, took_s: float, memory_mib: float | None) -> str:
+        """Note an answer; return how the world drifts, or "" when it does not."""
+        self._missed, self._asked = 0, False
+        self.due = at + self.rules.probe_every_s
+        if len(self._first) < self.rules.settle_count:
+            self._first.append(took_s)
+            self._mean_s = sum(self._first) / len(self._first)
+        self._mean_s += _WEIGHT * (took_s - self._mean_s)
+        return self._slower() or self._grown(memory_mib)
+
+    def missed(self, at: float) -> bool:
+        """Note a missed probe; True when the world hangs."""
+        self._missed, self._asked = self._missed + 1, False
+        self.due = at + self.rules.probe_every_s
+        return self._missed >= self.rules.missed_limit
+
+    def _slower(self) -> str:
+        first_s = sum(self._first) / len(self._first)
+        bound_s = max(self.rules.slow_least_s, self.rules.slow_factor * first_s)
+        if len(self._first) < self.rules.settle_count or self._mean_s <= bound_s:
+            return ""
+        return f"it answers after {self._mean_s:.2f} s on average, at first after {first_s:.2f} s"
+
+    def _grown(self, memory_mib: float | None) -> str:
+        if memory_mib is None:
+            return ""
+        if self._memory_mib is None:
+            self._memory_mib = memory_mib
+        if memory_mib <= self.rules.growth_factor * self._memory_mib:
+            return ""
+        return f"it uses {memory_mib:.0f} MiB, at first {self._memory_mib:.0f}"

@@ -1,0 +1,1 @@
+"""A pool in a process of its own, and how other processes of this host find, ask and use it."""

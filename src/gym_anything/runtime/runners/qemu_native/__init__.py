@@ -1,0 +1,1 @@
+"""Worlds that are virtual machines of this host's own QEMU."""

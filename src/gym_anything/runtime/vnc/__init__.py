@@ -1,0 +1,1 @@
+"""VNC to a world for people."""

@@ -1,0 +1,140 @@
+"""Proofs of tasks: verdicts that do not repeat, judges that touch what they judge, whole benchmarks played."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gym_anything.cli.main import run_command_line
+from gym_anything.cli.verify_task import prove_one
+from gym_anything.episode.proof_checks import find_command
+from tests.integration.episode.test_verdicts import TYPED, write_env
+
+pytestmark = pytest.mark.real
+
+COPIES = (
+    TYPED
+    + """
+def touching(traj, env_info, task_info):
+    with open(os.path.join(tempfile.mkdtemp(), "x"), "w") as file:
+        file.write("judged")
+    env_info["copy_to_env"](file.name, "/home/ga/judged.txt")
+    return verify(traj, env_info, task_info)
+
+def noting(traj, env_info, task_info):
+    with open(os.path.join(os.path.dirname(__file__), "seen.txt"), "a") as file:
+        file.write("x")
+    return verify(traj, env_info, task_info)
+
+def wavering(traj, env_info, task_info):
+    path = os.environ["COUNTER"]
+    seen = len(open(path).read()) if os.path.exists(path) else 0
+    with open(path, "a") as file:
+        file.write("x")
+    return {**verify(traj, env_info, task_info), "score": seen, "passed": False}
+"""
+)
+
+
+def proved(folder: Path, function: str = "verify", **files: Any) -> Any:
+    root = write_env(folder, COPIES, success={"mode": "program", "spec": {"program": f"verifier.py::{function}"}})
+    for name, steps in files.items():
+        (root / "tasks" / "type_hello" / f"{name}.json").write_text(json.dumps(steps))
+    return prove_one(root, "type_hello")
+
+
+HELLO = [{"keyboard": {"text": "hello"}}]
+ALMOST = [{"keyboard": {"text": "hallo"}}]
+
+
+def found(proof: Any, level: str) -> list[tuple[str, str]]:
+    return [(f.attempt, f.check) for f in proof.findings if f.level == level]
+
+
+def test_a_sound_task_has_nothing_but_notes(tmp_path: Path) -> None:
+    proof = proved(tmp_path, oracle=HELLO, near_miss_1=ALMOST)
+    assert proof.ok and proof.has_solution and not found(proof, "error") and not found(proof, "warning")
+    assert [row.status for row in proof.rows] == ["failed", "passed", "failed"]
+
+
+def test_what_nothing_shows_is_a_warning(tmp_path: Path) -> None:
+    proof = proved(tmp_path)
+    assert proof.ok and not proof.has_solution and found(proof, "warning") == [("", "solution"), ("", "near miss")]
+
+
+def test_a_near_miss_that_passes_and_a_solution_that_does_not_are_errors(tmp_path: Path) -> None:
+    proof = proved(tmp_path, oracle=ALMOST, near_miss_1=HELLO)
+    assert not proof.ok and found(proof, "error") == [("oracle.json", "verdict"), ("near_miss_1.json", "verdict")]
+
+
+def test_a_judge_that_writes_into_the_world_is_found(tmp_path: Path) -> None:
+    proof = proved(tmp_path, "touching", oracle=HELLO)
+    assert not proof.ok and ("oracle.json", "touched") in found(proof, "error")
+    assert any("/home/ga/judged.txt" in f.message for f in proof.findings)
+
+
+def test_a_judge_that_writes_beside_the_task_is_found(tmp_path: Path) -> None:
+    proof = proved(tmp_path, "noting")
+    assert found(proof, "error") == [("do nothing", "touched")]
+    assert any("seen.txt" in f.message for f in proof.findings)
+
+
+def test_a_verdict_that_does_not_repeat_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COUNTER", str(tmp_path / "count"))
+    proof = proved(tmp_path, "wavering")
+    assert found(proof, "error") == [("do nothing", "repeated")]
+    assert any("score 0.0, then 1.0" in f.message for f in proof.findings)
+
+
+def test_an_episode_that_ends_by_itself_is_noted(tmp_path: Path) -> None:
+    root = write_env(tmp_path, init={"max_steps": 1})
+    (root / "tasks" / "type_hello" / "oracle.json").write_text(json.dumps(HELLO))
+    assert ("oracle.json", "repeated") in found(prove_one(root, "type_hello"), "note")
+
+
+def test_the_files_that_changed_are_listed_but_not_the_restless_ones(tmp_path: Path) -> None:
+    """The command itself, on this host's own shell; only its folders are others."""
+    for name in ("home/old.txt", "home/new.txt", "home/.cache/x", "home/a.log", "etc/conf", "elsewhere/y"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    import os
+
+    os.utime(tmp_path / "home/old.txt", (1, 1))
+    line = find_command("1000.5").replace(" /", f" {tmp_path}/").replace(f"2>{tmp_path}", "2>")
+    listed = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=20).stdout
+    assert sorted(listed.split()) == [f"{tmp_path}/etc/conf", f"{tmp_path}/home/new.txt"]
+
+
+def benchmark_of(folder: Path) -> Path:
+    env = write_env(folder / "made")
+    environments = folder / "worlds" / "environments"
+    environments.mkdir(parents=True)
+    env.rename(environments / "desk")
+    task = environments / "desk" / "tasks" / "type_hello"
+    (task / "oracle.json").write_text(json.dumps(HELLO))
+    other = environments / "desk" / "tasks" / "always"
+    other.mkdir()
+    (other / "task.json").write_text((task / "task.json").read_text())
+    (other / "verifier.py").write_text("def verify(t, e, i): return {'passed': True}")
+    return folder / "worlds"
+
+
+def test_a_whole_benchmark_is_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = benchmark_of(tmp_path)
+    assert run_command_line(["verify", "corpus", str(root), "--prove", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [(p["env"], p["task"], p["ok"]) for p in report["proofs"]] == [
+        ("desk", "always", False), ("desk", "type_hello", True),
+    ]  # fmt: skip
+    assert not report["ok"] and "error" in [f["level"] for f in report["proofs"][0]["findings"]]
+    assert run_command_line(["verify", "corpus", str(root), "--prove", "--task", "type_hello"]) == 0
+    said = capsys.readouterr().out
+    assert "type_hello" in said and "F P" in said and "always" not in said and "near_miss" in said
+    assert run_command_line(["verify", "corpus", str(root), "--task", "type_hello"]) == 2
+    assert run_command_line(["verify", "corpus", str(root), "--prove", "--env", "nowhere"]) == 2
+    assert run_command_line(["verify", "corpus", str(root)]) == 0

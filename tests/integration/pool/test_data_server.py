@@ -1,0 +1,164 @@
+"""The data server over worlds that only take their time: batches, as they come, both faces."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+
+from gym_anything._util.deadline import Deadline
+from gym_anything.errors import NoReplica, ReplicaFailed, StateError
+from gym_anything.pool.data_server import AsyncDataServer, DataServer
+from gym_anything.pool.pool import Pool, PoolRules
+from tests.integration.pool.test_pool import ROOMY, RULES, SOON, Made, soon
+
+pytestmark = pytest.mark.real
+
+T = TypeVar("T")
+
+
+def pool_of(made: Made, count: int) -> Pool:
+    return Pool(made, PoolRules(least=count, most=count, replica=RULES), read=lambda: ROOMY)
+
+
+def serve(work: Callable[[AsyncDataServer], Awaitable[T]], made: Made, count: int = 4, queue_limit: int = 64) -> T:
+    async def whole() -> T:
+        async with AsyncDataServer(pool_of(made, count), queue_limit=queue_limit) as server:
+            return await work(server)
+
+    result = asyncio.run(whole())
+    assert not any(world.alive for world in made.worlds)
+    return result
+
+
+def test_batches_answer_in_the_order_they_were_asked() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        begun = await server.reset(["a", "b", "c", "d"])
+        assert all(reply.ok and reply.kind == "reset" for reply in begun)
+        episodes = [reply.episode for reply in begun]
+        assert len(set(episodes)) == 4
+        done = await server.step([(episode, number) for number, episode in enumerate(episodes)])
+        assert [(reply.episode, reply.value["step"]) for reply in done] == list(zip(episodes, range(4), strict=True))
+        judged = await server.evaluate(episodes)
+        assert [reply.value["applied"] for reply in judged] == [[0], [1], [2], [3]]
+        again = await server.step([(episodes[0], 9)])
+        assert again[0].ok, "an evaluation ends nothing"
+        closed = await server.close(episodes)
+        assert all(reply.ok for reply in closed)
+        assert isinstance((await server.close(episodes))[0].error, StateError)
+
+    serve(work, Made())
+
+
+def test_more_tasks_than_replicas_wait_for_their_turn() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        async def play(task: int) -> int:
+            (begun,) = await server.reset([task])
+            (done,) = await server.step([(begun.episode, task)])
+            await server.close([begun.episode])
+            return int(done.value["step"])
+
+        assert await asyncio.gather(*(play(task) for task in range(20))) == list(range(20))
+
+    serve(work, Made(), count=2)
+
+
+def test_replies_come_as_they_are_ready_each_with_its_number() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        episodes = [reply.episode for reply in await server.reset(range(4))]
+        sent = {await server.send("step", episode, number): number for number, episode in enumerate(episodes)}
+        got: dict[int, int] = {}
+        while len(got) < 4:
+            for number, reply in await server.recv(10, deadline=soon()):
+                got[number] = reply.value["step"]
+        assert got == sent
+        with pytest.raises(StateError, match="nothing was sent"):
+            await server.recv()
+
+    serve(work, Made())
+
+
+def test_a_policy_that_is_slower_than_its_worlds_is_held_up() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        (begun,) = await server.reset(["a"])
+        for number in range(3):
+            await server.send("step", begun.episode, number)
+        held = asyncio.ensure_future(server.send("step", begun.episode, 3))
+        while server._ready.qsize() < 3:
+            await asyncio.sleep(0.001)
+        assert not held.done()
+        await server.recv(1)
+        await asyncio.wait_for(held, SOON)
+
+    serve(work, Made(), queue_limit=3)
+
+
+def test_a_failed_world_is_a_reply_and_the_others_go_on() -> None:
+    made = Made()
+
+    async def work(server: AsyncDataServer) -> None:
+        begun = await server.reset(["a", "b"])
+        made.worlds[int(begun[0].episode.partition(".")[0]) - 1]._faults = type(made.faults)(lost=1.0)
+        broken, fine = await server.step([(reply.episode, 1) for reply in begun])
+        assert isinstance(broken.error, ReplicaFailed) and not broken.ok
+        assert fine.value["step"] == 1
+        (anew,) = await server.reset(["a"])
+        assert anew.ok
+
+    serve(work, made, count=2)
+
+
+def test_no_replica_in_time_is_a_reply_too() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        first, second = await server.reset(["a", "b"], deadline=Deadline.after(0.3))
+        assert {type(reply.error) for reply in (first, second)} == {type(None), NoReplica}
+
+    serve(work, Made(), count=1)
+
+
+def test_what_is_given_up_gives_its_place_back() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        (begun,) = await server.reset(["a"])
+        waiting = await server.send("reset", "b")
+        assert server.cancel(waiting) and not server.cancel(12345)
+        waiting = await asyncio.wait_for(server.send("reset", "c"), SOON)
+        await asyncio.sleep(0.01)
+        assert server.cancel(waiting)
+        await server.close([begun.episode])
+        number = await asyncio.wait_for(server.send("reset", "d"), SOON)
+        ((got, again),) = await server.recv()
+        assert got == number and again.ok
+
+    serve(work, Made(), count=1, queue_limit=1)
+
+
+def test_without_an_event_loop() -> None:
+    made = Made()
+    before = set(threading.enumerate())
+    with DataServer(lambda: pool_of(made, 3)) as server:
+        replies = server.reset(["a", "b", "c"])
+        done = server.step([(reply.episode, 1) for reply in replies])
+        assert [reply.value["step"] for reply in done] == [1, 1, 1]
+        number = server.send("evaluate", replies[0].episode)
+        assert server.recv()[0][0] == number
+        assert server.status()["counts"] == {"assigned": 3}
+        server.close([reply.episode for reply in replies])
+    for thread in set(threading.enumerate()) - before:
+        thread.join(SOON)
+    assert set(threading.enumerate()) <= before and not any(world.alive for world in made.worlds)
+    with pytest.raises(StateError, match="with statement"):
+        server.reset(["a"])
+
+
+def test_a_pool_that_cannot_be_made_leaves_no_thread() -> None:
+    before = threading.active_count()
+
+    def mistaken() -> Pool:
+        raise KeyError("typo")
+
+    with pytest.raises(KeyError), DataServer(mistaken):
+        pass
+    assert threading.active_count() == before

@@ -1,0 +1,132 @@
+"""Disks of replicas on real file systems: XFS in a file of its own, and layers by QEMU's tool."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gym_anything.cli.main import cli
+from gym_anything.errors import HostError, StateError
+from gym_anything.pool.disks import provision_disk, used_bytes
+from gym_anything.pool.host_disk import DiskPlan, prepare_disk, prepared_disks, release_disk
+from tests.conftest import RequireBackend
+
+pytestmark = pytest.mark.real
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def plan(tmp_path: Path, require_backend: RequireBackend) -> DiskPlan:
+    require_backend("xfs", os.geteuid() == 0 and Path("/dev/loop-control").exists(), "needs root and loop devices")
+    return DiskPlan(tmp_path / "disks", tmp_path / "disks.xfs", 400)
+
+
+@pytest.fixture
+def prepared(plan: DiskPlan, state: Path) -> Iterator[Path]:
+    prepare_disk(plan, state)
+    yield plan.folder
+    if prepared_disks(state):
+        release_disk(plan.folder, state)
+
+
+def test_disks_on_a_prepared_file_system_share_their_blocks(prepared: Path) -> None:
+    base = prepared / "base.raw"
+    base.write_bytes(os.urandom(64 * MIB))
+    before = used_bytes(prepared)
+    made = [provision_disk(base, prepared / f"{number}.raw") for number in range(20)]
+    assert {one.way for one in made} == {"reflink"} and all(not one.passed_over for one in made)
+    assert used_bytes(prepared) - before < 0.005 * 20 * 64 * MIB
+    with made[0].path.open("r+b") as file:
+        file.write(b"changed")
+    assert made[0].path.read_bytes()[:7] == b"changed" and made[1].path.read_bytes() == base.read_bytes()
+
+
+def test_what_was_prepared_is_given_back_whole(plan: DiskPlan, state: Path) -> None:
+    prepare_disk(plan, state)
+    assert prepared_disks(state) == [str(plan.folder)] and plan.folder.is_mount()
+    options = next(line for line in Path("/proc/mounts").read_text().splitlines() if f" {plan.folder} " in line)
+    assert "noatime" in options and "logbsize=256k" in options
+    with pytest.raises(StateError, match="prepared already"):
+        prepare_disk(plan, state)
+    release_disk(plan.folder, state)
+    assert not plan.folder.is_mount() and plan.file is not None and not plan.file.exists() and not prepared_disks(state)
+    assert str(plan.file) not in subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+    with pytest.raises(StateError, match=r"was not prepared.*prepared: none"):
+        release_disk(plan.folder, state)
+
+
+def test_nothing_is_given_back_while_it_is_used(prepared: Path, plan: DiskPlan, state: Path) -> None:
+    with (prepared / "held").open("w"), pytest.raises(HostError, match=r"umount .*busy"):
+        release_disk(prepared, state)
+    assert prepared.is_mount() and prepared_disks(state)
+
+
+def test_what_cannot_be_mounted_leaves_nothing(plan: DiskPlan, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gym_anything.pool.host_disk._MOUNT_OPTIONS", "no-such-option")
+    with pytest.raises(HostError, match=r"mount .*failed with status"):
+        prepare_disk(plan, state)
+    assert plan.file is not None and not plan.file.exists() and not prepared_disks(state) and not plan.folder.is_mount()
+
+
+def test_nothing_of_others_is_hidden_or_overwritten(plan: DiskPlan, state: Path) -> None:
+    assert plan.file is not None
+    plan.file.write_text("precious")
+    with pytest.raises(StateError, match="not overwritten"):
+        prepare_disk(plan, state)
+    plan.file.unlink()
+    plan.folder.mkdir()
+    (plan.folder / "notes").write_text("precious")
+    with pytest.raises(StateError, match="not an empty folder"):
+        prepare_disk(plan, state)
+    assert (plan.folder / "notes").read_text() == "precious" and not prepared_disks(state)
+
+
+def test_without_shared_blocks_a_layer_is_made_and_named(tmp_path: Path) -> None:
+    base = tmp_path / "base.raw"
+    base.write_bytes(os.urandom(MIB))
+    made = provision_disk(base, tmp_path / "one.qcow2")
+    if made.way == "reflink":
+        pytest.skip("the folder for temporary files shares blocks here")
+    assert (made.way, made.needs_base) == ("overlay", True) and made.passed_over[0].startswith(
+        "reflink: the file system"
+    )
+    told = subprocess.run(["qemu-img", "info", made.path], capture_output=True, text=True, check=True).stdout
+    assert f"backing file: {base}" in told and "backing file format: raw" in told
+
+
+def test_by_the_command_line(plan: DiskPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GYM_ANYTHING_STATE_DIR", str(tmp_path / "state"))
+
+    def ask(*args: object) -> tuple[int, str]:
+        result = CliRunner().invoke(cli, ["host", "disk", *map(str, args)], standalone_mode=False)
+        assert result.exception is None, result.exception
+        return int(result.return_value or 0), result.output
+
+    prepare = ("prepare", plan.folder, "--file", plan.file, "--size-gb", "0.4")
+    assert ask(*prepare, "--dry-run")[1].startswith("mkfs.xfs -q -m reflink=1 ") and not plan.folder.exists()
+    assert ask(*prepare)[0] == 0
+    assert ask("check", plan.folder)[0] == 0
+    assert ask("release", plan.folder, "--yes") == (0, f"{plan.folder} is unmounted and {plan.file} removed.\n")
+
+
+def test_several_devices_become_one_stripe() -> None:
+    plan = DiskPlan(Path("/disks"), devices=("/dev/nvme0n1", "/dev/nvme1n1"))
+    programs = [step.argv[0] for step in plan.steps()]
+    assert programs == ["mdadm", "mkfs.xfs", "mount"] and plan.steps()[0].argv[-2:] == plan.devices
+    with pytest.raises(ValueError, match="one of them"):
+        DiskPlan(Path("/disks"))
+    with pytest.raises(ValueError, match="at least 300 MiB"):
+        DiskPlan(Path("/disks"), Path("/file"), 10)

@@ -1,0 +1,189 @@
+"""Real environments as the worlds of a pool: on fake worlds, and on a real desktop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from gym_anything._util.deadline import Deadline
+from gym_anything.errors import ActionError, SpecInvalid, StateError, WorldLost
+from gym_anything.pool.data_server import DataServer
+from gym_anything.pool.environment_world import EnvironmentChoice, EnvironmentWorld, environment_rules
+from gym_anything.pool.guard import HostReading
+from gym_anything.pool.pool import Lease, Pool
+from gym_anything.pool.task_request import TaskRequest
+from gym_anything.specs.loading import checked_env
+from tests.conftest import RequireBackend
+from tests.e2e.local_world import require_local_world
+from tests.unit.episode.fake_envs import MISBEHAVING, env_spec, task_spec
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
+
+T = TypeVar("T")
+ROOMY = HostReading(memory_mib=1e9, available_mib=1e9, cores=1e6, load=0.0)
+CLICK = {"mouse": {"left_click": [10, 10]}}
+
+
+def pool_of(choice: EnvironmentChoice, count: int = 1) -> Pool:
+    return Pool(choice.make_world, environment_rules(choice, least=count), read=lambda: ROOMY)
+
+
+def on_a_lease(choice: EnvironmentChoice, work: Callable[[Lease], Awaitable[T]]) -> T:
+    async def whole() -> T:
+        async with pool_of(choice) as pool:
+            lease = await pool.acquire(Deadline.after(30))
+            return await work(lease)
+
+    return asyncio.run(whole())
+
+
+def summaries(folder: Path) -> list[dict[str, Any]]:
+    found = sorted(folder.glob("artifacts/episode_*/summary.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in found]
+
+
+def test_tasks_are_played_on_warm_environments_and_leave_all_their_artifacts(tmp_path: Path) -> None:
+    choice = EnvironmentChoice(env_spec(tmp_path, hooks={"post_start": "true"}))
+    with DataServer(lambda: pool_of(choice, 2)) as server:
+        begun = server.reset([{"task": task_spec(id=f"t{number}@1"), "max_steps": 5} for number in range(3)][:2])
+        assert [reply.value["info"]["task_id"] for reply in begun] == ["t0@1", "t1@1"]
+        assert all("screen" in reply.value["observation"] for reply in begun)
+        played = server.step([(reply.episode, CLICK) for reply in begun])
+        assert [reply.value["done"] for reply in played] == [False, False]
+        judged = server.evaluate([reply.episode for reply in begun])
+        assert all(reply.ok for reply in judged)
+        (seen,) = server.perform("observe", [(begun[0].episode, None)])
+        assert seen.kind == "observe" and "screen" in seen.value
+        (report,) = server.perform("finish", [(begun[0].episode, None)])
+        assert report.value["episode_dir"] == begun[0].value["info"]["episode_dir"]
+        server.close([reply.episode for reply in begun])
+        (third,) = server.reset([task_spec(id="t2@1")])
+        assert third.ok and third.value["info"]["warnings"] == begun[0].value["info"]["warnings"]
+        (ended,) = server.step([(third.episode, {"actions": [CLICK], "mark_done": True})])
+        assert ended.value["done"] and ended.value["info"]["reason"] == "Agent Completed"
+    assert sorted(one["task"] for one in summaries(tmp_path)) == ["t0@1", "t1@1", "t2@1"]
+    for folder in tmp_path.glob("artifacts/episode_*"):
+        assert {"traj.jsonl", "summary.json", "final.png", "frame_00000.png"} <= {
+            path.name for path in folder.iterdir()
+        }
+
+
+def test_a_second_reset_on_one_lease_begins_another_episode(tmp_path: Path) -> None:
+    async def work(lease: Lease) -> None:
+        first = await lease.perform("reset", task_spec(id="a@1"))
+        second = await lease.perform("reset", {"task": task_spec(id="b@1"), "seed": 7})
+        assert first["info"]["episode_dir"] != second["info"]["episode_dir"]
+        report = await lease.perform("finish")
+        assert report["episode_dir"] == second["info"]["episode_dir"] and "outcome" in report
+        with pytest.raises(StateError):
+            await lease.perform("step", CLICK)
+
+    on_a_lease(EnvironmentChoice(env_spec(tmp_path)), work)
+    assert sorted(one["task"] for one in summaries(tmp_path)) == ["a@1", "b@1"]
+
+
+def test_a_lost_world_is_an_error_that_names_its_episode_and_the_replica_recovers(tmp_path: Path) -> None:
+    crashes = {"runner": MISBEHAVING.format("CrashingWorld"), "runner_options": {"time_control": False}}
+    choice = EnvironmentChoice(env_spec(tmp_path, **crashes), fast_io=True)
+
+    async def whole() -> None:
+        async with pool_of(choice) as pool:
+            lease = await pool.acquire(Deadline.after(30))
+            begun = await lease.perform("reset", task_spec())
+            for _ in range(2):
+                await lease.perform("step", CLICK)
+            with pytest.raises(Exception, match=r"crashed|not on this task") as caught:
+                await lease.perform("step", CLICK)
+            lost = caught.value if isinstance(caught.value, WorldLost) else caught.value.__cause__
+            assert isinstance(lost, WorldLost)
+            assert lost.detail["episode_dir"] == begun["info"]["episode_dir"]
+            assert lost.detail["outcome"]["status"] == "broken"
+            lease.release()
+            again = await pool.acquire(Deadline.after(30))
+            assert (await again.perform("reset", task_spec()))["observation"]
+
+    asyncio.run(whole())
+
+
+def test_bad_input_is_refused_and_the_replica_stays_good(tmp_path: Path) -> None:
+    async def work(lease: Lease) -> None:
+        for wrong in ({"tusk": "x"}, 7, {"task": "no_such_task"}, {"seed": "many"}):
+            with pytest.raises((SpecInvalid, LookupError)):
+                await lease.perform("reset", wrong)
+        await lease.perform("reset", None)
+        with pytest.raises(ActionError, match="markdone"):
+            await lease.perform("step", {"actions": [], "markdone": True})
+        with pytest.raises(ActionError):
+            await lease.perform("step", {"mouse": {"left_click": [9999, 0]}})
+        with pytest.raises(StateError, match="no 'dance'"):
+            await lease.perform("dance")
+        assert (await lease.perform("step", CLICK))["done"] is False
+
+    on_a_lease(EnvironmentChoice(env_spec(tmp_path)), work)
+
+
+def test_a_start_that_never_ends_is_given_up_when_the_pool_stops(tmp_path: Path) -> None:
+    choice = EnvironmentChoice(env_spec(tmp_path, runner_options={"boot_s": 60.0}))
+
+    async def whole() -> None:
+        async with pool_of(choice, 2):
+            await asyncio.wait_for(asyncio.to_thread(threading.Event().wait, 0.1), 5)
+
+    asyncio.run(asyncio.wait_for(whole(), 20))
+
+
+def test_a_world_tells_of_its_death_and_not_while_it_is_changed(tmp_path: Path) -> None:
+    world = EnvironmentWorld(EnvironmentChoice(env_spec(tmp_path)))
+    assert world.probe(deep=True).memory_mib is None
+    world.create()
+    try:
+        world.probe(deep=False)
+        env = world._env
+        assert env is not None
+        env.runner.lose()  # type: ignore[attr-defined]
+        with pytest.raises(WorldLost):
+            world.probe(deep=False)
+    finally:
+        world.destroy()
+    world.destroy()
+
+
+def test_a_choice_is_plain_data(tmp_path: Path) -> None:
+    choice = EnvironmentChoice(env_spec(tmp_path), fast_io=True, cache_level="post_start")
+    again = EnvironmentChoice.from_dict(json.loads(json.dumps(choice.to_dict())))
+    assert again == choice and again.kind == choice.kind
+    assert EnvironmentChoice(env_spec(tmp_path)).kind != choice.kind
+    assert choice.with_runner().runner == env_spec(tmp_path)["runner"]
+    assert TaskRequest.read({"id": "x@1"}).task == {"id": "x@1"}
+    spec, _ = checked_env(env_spec(tmp_path))
+    assert EnvironmentChoice.from_dict(EnvironmentChoice(spec).to_dict()).make_env().env_spec == spec
+
+
+def test_a_task_of_the_benchmark_is_played_on_a_warm_desktop(tmp_path: Path, require_backend: RequireBackend) -> None:
+    require_local_world(require_backend)
+    spec = {
+        "id": "warm-desktop@1",
+        "runner": "local",
+        "observation": [{"type": "rgb_screen", "resolution": [640, 480]}],
+        "action": [{"type": "mouse"}, {"type": "keyboard"}],
+        "recording": {"enable": False, "output_dir": str(tmp_path / "artifacts")},
+        "hooks": {"post_start": "touch /home/ga/made_before_the_task"},
+    }
+    hook = "test -e /home/ga/made_before_the_task && echo set-up > /home/ga/task.txt && ! test -e /home/ga/dirt"
+    task = task_spec(hooks={"pre_task": hook})
+    with DataServer(lambda: pool_of(EnvironmentChoice(spec, fast_io=True))) as server:
+        for _ in range(2):  # the second on the recycled world
+            (begun,) = server.reset([task])
+            assert begun.ok, begun.error
+            assert not [text for text in begun.value["info"]["warnings"] if "pre_task" in text]
+            assert begun.value["observation"]["screen"]["array"].shape == (480, 640, 3)
+            (played,) = server.step([(begun.episode, {"mouse": {"left_click": [100, 100]}})])
+            assert played.ok, played.error
+            server.close([begun.episode])
+    assert len(summaries(tmp_path)) == 2

@@ -1,0 +1,291 @@
+"""Replicas in processes of their own: the same pool, also when such a process dies, hangs, or never opens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.state_dir import Run
+from gym_anything.errors import InputNotDelivered, NoReplica, ReplicaFailed, StateError, WorldLost
+from gym_anything.pool.data_server import DataServer
+from gym_anything.pool.environment_world import EnvironmentChoice, environment_rules
+from gym_anything.pool.guard import HostReading
+from gym_anything.pool.pool import Lease, PoolRules
+from gym_anything.pool.replica_state import ReplicaRules, State
+from gym_anything.pool.shards.shard import ShardRules
+from gym_anything.pool.shards.sharded_pool import ShardedPool, shard_count
+from gym_anything.pool.shards.source import WorldSource
+from gym_anything.pool.task_request import TaskRequest
+from gym_anything.pool.tasks import run_task
+from gym_anything.pool.world import Vitals
+from gym_anything.specs.loading import checked_task
+from tests.unit.episode.fake_envs import env_spec, task_spec
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
+
+T = TypeVar("T")
+ROOMY = HostReading(memory_mib=1e9, available_mib=1e9, cores=1e6, load=0.0)
+RULES = ReplicaRules(back_off_s=0.01, back_off_max_s=0.05)
+LOOKS = ShardRules(back_off_s=0.01, back_off_max_s=0.05, crash_limit=3)
+SOON = 60.0
+
+
+class PlainWorld:
+    """Answers at once; tells whose process it is in, and gives pictures."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def create(self) -> None: ...
+
+    def recycle(self) -> None:
+        self.steps = 0
+
+    def probe(self, deep: bool) -> Vitals:
+        return Vitals(12.5)
+
+    def perform(self, operation: str, argument: Any) -> Any:
+        if operation == "raise":
+            raise {"lost": WorldLost("gone"), "refused": InputNotDelivered("not now"), "bug": KeyError("x")}[argument]
+        if operation == "object":
+            return object()
+        if operation == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.steps += 1
+        picture = np.full((argument or 2, 3, 3), self.steps, np.uint8)
+        return {"pid": os.getpid(), "steps": self.steps, "picture": picture, "raw": b"\0\xff", "at": (1, None)}
+
+    def abort(self) -> None: ...
+
+    def destroy(self) -> None: ...
+
+
+def plain_worlds() -> Callable[[], PlainWorld]:
+    return PlainWorld
+
+
+PLAIN = WorldSource(f"{__name__}:plain_worlds")
+
+
+def on_shards(work: Callable[[ShardedPool], Awaitable[T]], count: int = 4, shards: int = 2, **changes: Any) -> T:
+    async def whole() -> T:
+        rules = PoolRules(least=count, most=count, replica=RULES, **changes)
+        async with ShardedPool(PLAIN, rules, shards=shards, shard_rules=LOOKS, read=lambda: ROOMY) as pool:
+            return await work(pool)
+
+    result = asyncio.run(whole())
+    assert not Run.current().worlds, "the shards' folders are gone"
+    return result
+
+
+def pids(pool: ShardedPool) -> list[int]:
+    return [int(shard["pid"]) for shard in pool.status()["shards"] if shard["pid"]]
+
+
+def test_replicas_are_spread_over_processes_and_do_as_they_do_in_one() -> None:
+    async def work(pool: ShardedPool) -> None:
+        await pool.ready(4, Deadline.after(SOON))
+        leases = [await pool.acquire(Deadline.after(SOON)) for _ in range(4)]
+        answers = await asyncio.gather(*(lease.perform("step", 5) for lease in leases))
+        assert sorted({answer["pid"] for answer in answers}) == sorted(pids(pool)) and len(pids(pool)) == 2
+        assert os.getpid() not in pids(pool)
+        assert answers[0]["raw"] == b"\0\xff" and answers[0]["at"] == [1, None]
+        assert pool.admission.guard.estimates.of("world") == 12.5, "what shards measure, the guard learns"
+        for lease in leases:
+            lease.release()
+        await pool.ready(4, Deadline.after(SOON))
+        again = await pool.acquire(Deadline.after(SOON))
+        assert (await again.perform("step"))["steps"] == 1, "recycled"
+        stories = [one["story"] for one in pool.status()["replicas"]]
+        assert all("cold -> queued" in story[0] for story in stories)
+
+    on_shards(work)
+
+
+def test_pictures_are_views_without_a_copy_until_the_next_operation() -> None:
+    async def work(pool: ShardedPool) -> None:
+        lease = await pool.acquire(Deadline.after(SOON))
+        first = (await lease.perform("step", 2))["picture"]
+        assert first.shape == (2, 3, 3) and (first == 1).all()
+        assert not first.flags.writeable and not first.flags.owndata
+        with pytest.raises(ValueError, match="read-only"):
+            first[0] = 9
+        kept = first.copy()
+        second = (await lease.perform("step", 2))["picture"]
+        assert (second == 2).all() and (first == 2).all(), "the same memory"
+        assert (kept == 1).all()
+        large = (await lease.perform("step", 40_000))["picture"]  # another slab
+        assert large.shape == (40_000, 3, 3) and (large == 3).all() and (second == 2).all()
+
+    on_shards(work, count=1, shards=1)
+
+
+def test_errors_keep_their_kind_on_the_way() -> None:
+    async def work(pool: ShardedPool) -> None:
+        lease = await pool.acquire(Deadline.after(SOON))
+        with pytest.raises(InputNotDelivered):
+            await lease.perform("raise", "refused", Deadline.after(0.2))
+        with pytest.raises(StateError, match="cannot be given to another process"):
+            await lease.perform("object")
+        with pytest.raises(StateError, match="JSON data"):
+            await lease.perform("step", b"bytes")
+        with pytest.raises(Exception, match="may or may not have been applied") as caught:
+            await lease.perform("raise", "bug")
+        assert caught.value.code == "input-delivery-unknown"  # type: ignore[attr-defined]
+        assert (await lease.perform("step"))["steps"] == 1, "the lease goes on"
+        with pytest.raises(ReplicaFailed) as lost:
+            await lease.perform("raise", "lost")
+        assert isinstance(lost.value.__cause__, WorldLost) and lease.ended.startswith("lost")
+
+    on_shards(work, count=1, shards=1)
+
+
+def test_a_shard_that_dies_comes_back_and_its_tasks_are_done_again() -> None:
+    async def work(pool: ShardedPool) -> None:
+        await pool.ready(4, Deadline.after(SOON))
+        killed: list[int] = []
+
+        async def task(lease: Lease) -> int:
+            first = (await lease.perform("step"))["pid"]
+            if not killed:
+                killed.append(first)
+                await lease.perform("die")
+            return int((await lease.perform("step"))["steps"])
+
+        outcomes = await asyncio.gather(*(run_task(pool, task, Deadline.after(SOON)) for _ in range(4)))
+        assert [outcome.result for outcome in outcomes] == [2, 2, 2, 2]
+        masked = [attempt for outcome in outcomes for attempt in outcome.attempts if attempt.masked]
+        assert masked and all(isinstance(attempt.error, ReplicaFailed) for attempt in masked)
+        await pool.ready(4, Deadline.after(SOON))
+        assert killed[0] not in pids(pool) and len(pids(pool)) == 2
+        told = [line for one in pool.status()["replicas"] for line in one["story"] if "shard" in line]
+        assert len(told) == 2, "two replicas lost their shard, two did not"
+
+    on_shards(work)
+
+
+@pytest.mark.soak
+def test_a_shard_that_hangs_is_replaced() -> None:
+    async def work(pool: ShardedPool) -> None:
+        await pool.ready(2, Deadline.after(SOON))
+        lease = await pool.acquire(Deadline.after(SOON))
+        stopped = (await lease.perform("step"))["pid"]
+        os.kill(stopped, signal.SIGSTOP)
+        with pytest.raises(ReplicaFailed, match="said nothing"):
+            await lease.perform("step")
+        await pool.ready(2, Deadline.after(SOON))
+        assert stopped not in pids(pool)
+
+    on_shards(work, count=2, shards=2)
+
+
+@pytest.mark.soak
+def test_a_shard_that_dies_again_and_again_is_given_up_and_its_replicas_go_elsewhere() -> None:
+    async def work(pool: ShardedPool) -> None:
+        await pool.ready(2, Deadline.after(SOON))
+        first = pool.status()["shards"][0]["number"]
+        for _ in range(LOOKS.crash_limit):
+            await pool.ready(2, Deadline.after(SOON))
+            os.kill(next(one["pid"] for one in pool.status()["shards"] if one["number"] == first), signal.SIGKILL)
+            while pool.counts()[State.IDLE] == 2:
+                pool._changed.clear()
+                await pool._changed.wait()
+        await pool.ready(2, Deadline.after(SOON))
+        shards = {one["number"]: one for one in pool.status()["shards"]}
+        assert shards[first]["pid"] is None and len(shards[3 - first]["replicas"]) == 2
+
+    on_shards(work, count=2, shards=2)
+
+
+def test_worlds_that_cannot_be_found_are_told_of_and_nothing_waits() -> None:
+    async def whole() -> None:
+        source = WorldSource("gym_anything.pool.nowhere:worlds")
+        async with ShardedPool(source, PoolRules(least=2, most=2), shards=1, read=lambda: ROOMY) as pool:
+            with pytest.raises(NoReplica, match="nowhere"):
+                await pool.acquire(Deadline.after(SOON))
+
+    asyncio.run(whole())
+    with pytest.raises(ValueError, match="at least one shard"):
+        ShardedPool(PLAIN, PoolRules(), shards=0)
+
+
+@pytest.mark.soak
+def test_so_many_are_created_at_a_time() -> None:
+    async def work(pool: ShardedPool) -> None:
+        await pool.ready(6, Deadline.after(SOON))
+        lines = [line.split(" ", 1) for one in pool.status()["replicas"] for line in one["story"]]
+        marks = sorted(
+            (float(at), +1 if "queued -> creating" in what else -1) for at, what in lines if "creating" in what
+        )
+        running, most = 0, 0
+        for _, change in marks:
+            running += change
+            most = max(most, running)
+        assert most <= 2
+
+    on_shards(work, count=6, shards=2, creating_at_once=1)
+
+
+def test_shards_die_with_their_owner_however_it_dies(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, sys
+sys.path[:] = {sys.path!r}
+from tests.integration.pool.test_shards import PLAIN, ROOMY, SOON
+from gym_anything._util.deadline import Deadline
+from gym_anything.pool.pool import PoolRules
+from gym_anything.pool.shards.sharded_pool import ShardedPool
+
+async def main():
+    async with ShardedPool(PLAIN, PoolRules(least=2, most=2), shards=2, read=lambda: ROOMY) as pool:
+        await pool.ready(2, Deadline.after(SOON))
+        print(*(shard["pid"] for shard in pool.status()["shards"]), flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+    owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    shards = [int(word) for word in owner.stdout.readline().split()]
+    assert len(shards) == 2
+    descriptors = [os.pidfd_open(pid) for pid in shards]
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    for descriptor in descriptors:
+        assert select.select([descriptor], [], [], SOON)[0], "a shard outlived its owner"
+        os.close(descriptor)
+
+
+def test_the_data_server_plays_environments_on_shards(tmp_path: Path) -> None:
+    choice = EnvironmentChoice(env_spec(tmp_path, runner_options={"time_control": False}), fast_io=True)
+    source, rules = WorldSource.of_environments(choice), environment_rules(choice, least=2)
+    with DataServer(lambda: ShardedPool(source, rules, shards=2, read=lambda: ROOMY)) as server:
+        begun = server.reset([TaskRequest(task=task_spec(id="a@1")), checked_task(task_spec(id="b@1"))[0]])
+        assert [reply.value["info"]["task_id"] for reply in begun] == ["a@1", "b@1"]
+        screen = begun[0].value["observation"]["screen"]
+        before = screen["array"].copy()
+        played = server.step([(reply.episode, {"mouse": {"left_click": [9, 9]}}) for reply in begun])
+        assert all(reply.ok for reply in played)
+        assert (screen["array"] == before).all(), "who still holds a screen has a copy of his own"
+        assert (played[0].value["observation"]["screen"]["array"] != before).any()
+        assert screen["image"].size == (64, 48)
+        server.close([reply.episode for reply in begun])
+    assert len(list(tmp_path.glob("artifacts/episode_*/summary.json"))) == 2
+
+
+def test_as_many_shards_as_the_rule_says() -> None:
+    assert shard_count(1024, 2) == 32
+    assert shard_count(128, 2) == 4
+    assert shard_count(1, 8) == 1
+    assert shard_count(64, 8) == 8
