@@ -32,11 +32,12 @@ demo: setup
 	@.venv/bin/gym-anything benchmark all --benchmark desktop_basics --split demo --agent oracle --fast-io --parallel 2 \
 		--exp demo --expect passed $(ARGS)
 
-# Two processes each: real worlds do not get into each other's way, and a machine with two cores is what we build for.
+# For a machine with two cores: real worlds do not get into each other's way and wait a quarter of their time, so there
+# are three processes of them. Emulated machines take turns (tests/turns.py).
 test: setup-test
 	@rm -f .failed-tests; failed=0; set -x; \
 	$(PYTEST) -m unit -n 2 --dist loadscope $(ARGS) || failed=1; \
-	$(PYTEST) -m 'not unit and not soak' -n 2 --dist loadscope $(ARGS) || failed=1; \
+	$(PYTEST) -m 'not unit and not soak' -n 3 --dist loadscope $(ARGS) || failed=1; \
 	exit $$failed
 
 # What failed in the last `make test`, one after another (tests/failed_list.py).

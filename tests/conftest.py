@@ -14,6 +14,7 @@ from gym_anything._util.supervisor import Supervisor
 pytest_plugins = [
     "gym_anything.testing.pytest_leaks",
     "tests.failed_list",
+    "tests.turns",
     "tests.docker_engine",
     "tests.apptainer_backend",
 ]

@@ -14,7 +14,7 @@ MANIFEST_KEY = "control_groups"
 """Under which a world's manifest lists the groups it is about to make."""
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "gym-anything."
-_REMOVE_S = 2.0
+_REMOVE_S = 10.0
 
 
 def group_name(label: Label) -> str:

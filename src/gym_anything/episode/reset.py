@@ -71,6 +71,7 @@ def bring_up(session: Session, episode: Episode, plan: CachePlan) -> dict[str, A
         level = set_up_world(session, episode, plan)
     else:
         warm.give_to(session, episode)
+        session.runner.go_on()
         level = episode.restored_level
     set_up_task(session, episode, is_restored=level == "post_task")
     if _checkpoint(session, episode, plan, "post_task", level):

@@ -1,8 +1,9 @@
 """Worlds that are up before their task is known: what a pool keeps ready.
 
 ``warm_up`` does what ``reset`` does up to the task: start or restore, ``pre_start``, ``post_start``, their checkpoints.
-The next ``reset`` goes on from there. What the world's own stages left (failed hooks, times, files of the runner)
-becomes part of that episode; until then it lies in a folder of its own.
+Then the world rests, where its runner can have it stand still, until the next ``reset`` goes on from there. What the
+world's own stages left (failed hooks, times, files of the runner) becomes part of that episode; until then it lies in a
+folder of its own.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def warm_up(session: Session, plan: CachePlan, seed: int | None) -> None:
         session.runner.on_episode_start(episode_context(session, stages))
         with guarded(session, stages, "warm_up", stop_on_any_error=True):
             set_up_world(session, stages, plan)
+            session.runner.rest()
     except BaseException:
         warm.forget()
         raise

@@ -177,10 +177,10 @@ def listening_ports() -> set[str]:
 
 
 def shared_memory() -> set[str]:
-    """Return the files in ``/dev/shm`` that are ours and that no foreign process has mapped."""
+    """Return the files in ``/dev/shm`` that are ours and that no foreign process has open or mapped."""
     folder = Path("/dev/shm")
     mine = {p for p in folder.iterdir() if _owned(p)} if folder.is_dir() else set()
-    return {path.name for path in mine if not _mapped_by_others(path)}
+    return {path.name for path in mine if not _used_by_others(path)}
 
 
 def mounts() -> set[str]:
@@ -225,12 +225,14 @@ def _owned(path: Path) -> bool:
         return False
 
 
-def _mapped_by_others(path: Path) -> bool:
-    """Tell whether a process that is not ours has the file mapped: then it is theirs, though the user is the same."""
+def _used_by_others(path: Path) -> bool:
+    """Tell whether a process that is not ours uses the file: then it is theirs, though the user is the same."""
     ours = {os.getpid(), *proc.descendants(os.getpid())}
     for pid in set(proc.pids()) - ours:
         try:
             if str(path) in Path(f"/proc/{pid}/maps").read_text(errors="replace"):
+                return True
+            if str(path) in proc.open_fds(pid).values():
                 return True
         except OSError:
             continue

@@ -33,6 +33,12 @@ class Watched(FakeWorld):
         self.life().append(("hook", rest["stage"]))
         return 3 if cmd == "fail" else 0
 
+    def rest(self) -> None:
+        self.life().append(("rest", None))
+
+    def go_on(self) -> None:
+        self.life().append(("go_on", None))
+
     def stop(self) -> None:
         if self.state not in ("new", "stopped"):
             self.life().append(("stop", None))
@@ -61,10 +67,11 @@ def test_a_task_is_set_up_in_the_world_that_was_warm(tmp_path: Path) -> None:
     with env:
         env.warm_up()
         assert env.is_warm and env.episode_dir is None
-        assert life == [("told", None), ("start", None), ("hook", "pre_start"), ("hook", "post_start")]
+        hooks_run = [("hook", "pre_start"), ("hook", "post_start")]
+        assert life == [("told", None), ("start", None), *hooks_run, ("rest", None)]
         env.set_task(task_spec(hooks={"pre_task": "d"}))
         observation = env.reset()
-        assert life[4:] == [("told", "task@1"), ("hook", "reset"), ("hook", "pre_task")]
+        assert life[5:] == [("told", "task@1"), ("go_on", None), ("hook", "reset"), ("hook", "pre_task")]
         assert not env.is_warm and "screen" in observation
         assert env.episode_dir is not None and (env.episode_dir / "world.log").read_text(encoding="utf-8") == "booted\n"
         assert [event["event"] for event in trajectory(env)] == ["reset", "session"]

@@ -58,6 +58,7 @@ class GuestMachine:
 
     Attributes:
         running_at, answered_at: when a copy ran (again), and when its guest answered (monotonic clock, seconds).
+        resting: it stands still, from ``doze`` to ``go_on``.
     """
 
     def __init__(self, process: MachineProcess, token: bytes) -> None:
@@ -73,6 +74,7 @@ class GuestMachine:
         self._aborted = False
         self._open = OpenParts()
         self.running_at = self.answered_at = 0.0
+        self.resting = False
 
     # --- coming up -----------------------------------------------------------------------------------------------
 
@@ -144,6 +146,7 @@ class GuestMachine:
                 self._desktop.hands(soon)
             self.desktop.frame(deadline=soon)
             pause(self.process, soon)
+            self.resting = True
         except (DeadlineExceeded, Unreachable, WorldLost) as error:
             raise self._does_not_answer(error) from error
 
@@ -155,6 +158,7 @@ class GuestMachine:
         soon = deadline.tightened(_PROBE_S)
         try:
             resume(self.process, soon)
+            self.resting = False
             self.running_at = time.monotonic()
             self.channel.set_clock(time.time(), deadline=soon)
             self.answered_at = time.monotonic()

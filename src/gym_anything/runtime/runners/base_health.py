@@ -19,6 +19,16 @@ class HealthAccess:
         Raises: WorldLost when the world is gone for good; any other error counts as no answer.
         """
 
+    def rest(self) -> None:
+        """Have a world that nobody uses for a while stand still, where that saves something; the default does nothing.
+
+        Called: READY, by who keeps worlds warm. Until ``go_on`` only signs of life are asked of it, or it is stopped.
+        Raises: WorldLost; a world that cannot stand still goes on.
+        """
+
+    def go_on(self) -> None:
+        """Have it run again after ``rest``, with the time of now; it answers when this returns. Raises: WorldLost."""
+
     def memory_mib(self) -> float | None:
         """Return how much memory the world takes: the proportional share of what it shares; None: not known.
 

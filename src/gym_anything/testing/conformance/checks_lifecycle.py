@@ -66,6 +66,21 @@ class LifecycleChecks(ConformanceCase):
         time.sleep(0)
         self.look_at(runner)
 
+    def test_a_world_goes_on_after_a_rest(self) -> None:
+        runner = self.fresh()
+        for _ in range(2):  # a second word changes nothing
+            runner.rest()
+        runner.check_life()
+        runner.check_life(deep=True)
+        for _ in range(2):
+            runner.go_on()
+        self.look_at(runner)
+
+    def test_a_world_that_rests_is_stopped(self) -> None:
+        runner = self.fresh()
+        runner.rest()
+        self.bounded(runner.stop, STOP_LIMIT_S)
+
     def test_two_worlds_live_side_by_side(self) -> None:
         first = self.fresh()
         second = self.fresh()

@@ -185,17 +185,20 @@ class _Installation:
 
     def _monitor(self, path: Path, process: SupervisedProcess, deadline: Deadline) -> QmpClient:
         near = deadline.tightened(_CALL_S)
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(_CALL_S)
 
         def up() -> bool:
             if process.returncode is not None:
                 raise WorldStartFailed(f"QEMU did not start: {self._log()}")
-            return path.exists()
+            try:
+                sock.connect(str(path))
+            except (FileNotFoundError, ConnectionRefusedError):  # the socket's file is there before it listens
+                return False
+            return True
 
-        wait_until(up, deadline=near, awaited="QEMU's monitor", log_tail=self._log)
-        sock = socket.socket(socket.AF_UNIX)
         try:
-            sock.settimeout(_CALL_S)
-            sock.connect(str(path))
+            wait_until(up, deadline=near, awaited="QEMU's monitor", log_tail=self._log)
             monitor = QmpClient(sock, self._log)
         except BaseException:
             sock.close()

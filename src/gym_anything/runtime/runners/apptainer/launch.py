@@ -119,10 +119,8 @@ class ApptainerWorld(ContainerWorld):
     def _end(self) -> None:
         if self._keeper is None:
             return
-        was_gone = self._keeper.returncode is not None
         self._keeper.stop(Deadline.after(_STOP_S))
-        if was_gone:  # killed, it could not take the instance with it
-            kill_instances(lambda label: label.world == self.place.id)
+        kill_instances(lambda label: label.world == self.place.id)  # one that was killed did not take it with it
 
     def host_pid(self, inside: int) -> int:
         """Return this host's number of a process of the world. Raises: WorldLost when there is no such process."""

@@ -1,13 +1,60 @@
-"""Signs of life of a machine, asked of QEMU itself."""
+"""Signs of life of a machine, asked of QEMU itself; and its rest while nobody uses it."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
+from gym_anything.errors import CheckpointError, WorldLost
+from gym_anything.runtime.qemu.guest_machine import GuestMachine
 from gym_anything.runtime.qemu.machine_process import MachineProcess
+from gym_anything.runtime.runners.desktop_senses import DesktopSenses
 
 LIFE_S = 2.0
 """How long QEMU may take for an answer."""
+REST_S = 30.0
+"""How long a machine may take to come to rest, or to go on."""
+
+
+class MachineHealth(DesktopSenses):
+    """What a pool asks of a world that is a machine."""
+
+    _world: GuestMachine | None
+
+    @abstractmethod
+    def _running(self, doing: str) -> GuestMachine:
+        """Return the machine. Raises: StateError when there is none."""
+
+    def check_life(self, deep: bool = False) -> None:
+        """See ``HealthAccess``."""
+        machine = self._running("check_life")
+        if deep and not machine.resting:
+            super().check_life(deep)
+        else:
+            ask_emulator(machine.process)  # a guest that rests is not woken up for it
+
+    def rest(self) -> None:
+        """See ``HealthAccess``. The machine takes no processor time then."""
+        machine = self._running("rest")
+        if not machine.resting:
+            try:
+                machine.doze(Deadline.after(REST_S))
+            except CheckpointError as error:
+                raise WorldLost(f"the world does not come to rest: {error}", detail=error.detail) from error
+
+    def go_on(self) -> None:
+        """See ``HealthAccess``."""
+        machine = self._running("go_on")
+        if machine.resting:
+            try:
+                machine.go_on(Deadline.after(REST_S))
+            except CheckpointError as error:
+                raise WorldLost(f"the world does not go on after its rest: {error}", detail=error.detail) from error
+
+    def memory_mib(self) -> float | None:
+        """See ``HealthAccess``."""
+        return None if self._world is None else memory_of(self._world.process)
 
 
 def ask_emulator(process: MachineProcess) -> None:

@@ -26,12 +26,11 @@ from gym_anything.runtime.qemu.templates import SavedFiles, boot_from_disk, wake
 from gym_anything.runtime.qemu.waiting import WaitingMachines
 from gym_anything.runtime.runners.base_forks import BranchPoint
 from gym_anything.runtime.runners.compatibility import RunnerCompatibility
-from gym_anything.runtime.runners.desktop_senses import DesktopSenses
 from gym_anything.runtime.runners.qemu_native import facts, other_options
 from gym_anything.runtime.runners.qemu_native.checkpoint import QemuCheckpoints
 from gym_anything.runtime.runners.qemu_native.forks import branch_world, note_for_fork
 from gym_anything.runtime.runners.qemu_native.garbage import collect_stale
-from gym_anything.runtime.runners.qemu_native.health import ask_emulator, memory_of
+from gym_anything.runtime.runners.qemu_native.health import MachineHealth
 from gym_anything.runtime.runners.qemu_native.options import QemuOptions, option_errors
 from gym_anything.runtime.runners.qemu_native.other_guest import OtherGuestRunner
 from gym_anything.runtime.runners.qemu_native.promises import unenforced
@@ -52,7 +51,7 @@ DEFAULT_SIZE = (1280, 800)
 _CPUS, _MEMORY_GB = 2, 2.0
 
 
-class QemuNativeRunner(DesktopSenses):
+class QemuNativeRunner(MachineHealth):
     """A Linux desktop in a machine of its own.
 
     The first world of an image and a machine size boots it and saves it; every other one is a clone of that.
@@ -176,20 +175,13 @@ class QemuNativeRunner(DesktopSenses):
         try:
             usable = world is not None and world.process.alive and not lodging.ended and not self.abort_signal.is_set()
             if world is not None and usable and lodging.branch is None:
-                copy_mounts_out(world.channel, self.spec)
+                copy_mounts_out(world, self.spec)
         finally:
             lodging.stop()
 
     def abort(self) -> None:
         super().abort()
         self._give_up()
-
-    def check_life(self, deep: bool = False) -> None:
-        process = self._running("check_life").process
-        super().check_life(deep) if deep else ask_emulator(process)  # a guest that rests is not woken up for it
-
-    def memory_mib(self) -> float | None:
-        return None if self._world is None else memory_of(self._world.process)
 
     def _give_up(self) -> None:
         """End what the present world is doing; unlike ``abort`` a later start may still succeed."""
@@ -347,7 +339,7 @@ class QemuNativeRunner(DesktopSenses):
         if self._checkpoints.memory:
             self._checkpoints.make_with_memory(lodging, machine, plan)
             return
-        copy_mounts_out(machine.channel, self.spec)
+        copy_mounts_out(machine, self.spec)
         try:
             saved = self._checkpoints.make_from_disk(lodging, machine, plan, self._watch)
         except (CheckpointError, WorldStartFailed) as error:

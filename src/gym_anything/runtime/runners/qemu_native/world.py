@@ -159,15 +159,19 @@ def copy_mounts_in(channel: GuestChannel, spec: EnvSpec, mode: str) -> None:
             copy_in(channel, _source(mount.source), mount.target, DESKTOP_USER if mode == "rw" else "root")
 
 
-def copy_mounts_out(channel: GuestChannel, spec: EnvSpec) -> None:
+def copy_mounts_out(machine: GuestMachine, spec: EnvSpec) -> None:
     """Copy the read-write mounts back: new and changed files; what the world deleted stays on the host."""
     deadline = Deadline.after(_FILES_S)
     for mount in spec.mounts:
+        if mount.mode != "rw":
+            continue
+        if machine.resting:
+            machine.go_on(deadline)
         source = Path(mount.source).expanduser()
-        if mount.mode == "rw" and source.is_dir():
-            channel.get_tree(mount.target, source, deadline=deadline)
-        elif mount.mode == "rw":
-            channel.get_file(mount.target, source, deadline=deadline)
+        if source.is_dir():
+            machine.channel.get_tree(mount.target, source, deadline=deadline)
+        else:
+            machine.channel.get_file(mount.target, source, deadline=deadline)
 
 
 def check_sources(spec: EnvSpec) -> None:
