@@ -171,7 +171,7 @@ MACHINES = (
         "written {dirty_0_mib_all_answered_s_p50} s)", 2),
     Row("the same: for how long the source stands still", "≤ 0.5 s", "fork_env",
         "{dirty_400_mib_paused_s_p50} s (with nothing written {dirty_0_mib_paused_s_p50} s)", 0.5),
-    Row("QEMU screenshot by QMP, 1280×800", "≤ 5 ms", "qemu_frames", _p50("screendump"), 5),
+    Row("QEMU screenshot by QMP, 1280×800", "≤ 5 ms", "qemu_frames", _p50("screendump"), 5, bare=True),
     Row("QEMU, D-Bus: newest frame, unchanged", "≤ 0.1 ms", "qemu_frames", _p50("dbus_unchanged"), 0.1),
     Row("QEMU, D-Bus: from an input to its change in memory", "≤ 34 ms", "qemu_frames", _p50("dbus_change_in_memory"), 34),
     Row("QEMU, backend `guest`: `env.step` with a click", "≤ 12 ms", "qemu_frames",
