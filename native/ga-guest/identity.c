@@ -19,10 +19,13 @@ int identity_set_machine_id(const char *path, struct ga_slice id) {
         if (!id.data[i] || !strchr("0123456789abcdef", id.data[i])) return EINVAL;
     memcpy(line, id.data, ID_SIZE);
     line[ID_SIZE] = '\n';
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0444);
+    // In its place: a file that is cut first is allocated anew, and that goes to the disk at once.
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0444);
     if (fd < 0) return errno;
-    ssize_t written = write(fd, line, sizeof line);
+    ssize_t written = pwrite(fd, line, sizeof line, 0);
     int error = written == (ssize_t)sizeof line ? 0 : written < 0 ? errno : EIO;
+    off_t size = error ? 0 : lseek(fd, 0, SEEK_END);
+    if (!error && size != (off_t)sizeof line && ftruncate(fd, sizeof line)) error = errno;
     close(fd);
     return error;
 }

@@ -26,7 +26,7 @@ from gym_anything.runtime.qemu.waiting import WaitingMachines
 
 OnNews = Callable[[str, float], None]
 STAGES = ("running", "frame", "answers")
-_AT_ONCE = 4
+_AT_ONCE = 2
 _LIMIT_S = 600.0
 _Clone = TypeVar("_Clone")
 

@@ -122,10 +122,12 @@ class GuestMachine:
             self._reach(soon)
             self.answered_at = time.monotonic()
             mac = b"" if spec.network is None else bytes.fromhex(spec.network.mac.replace(":", ""))
-            waking = self.channel.awaken(time.time(), uuid.uuid4().hex, mac, deadline=soon)
+            # What is connected while the address changes loses packets, and a second each: so it is waited for.
+            self.channel.awaken(time.time(), uuid.uuid4().hex, mac, deadline=soon).finish()
             self._screen = Screendump(self.process.qmp)
-            self._check_shows(self._screen.picture(soon)[0])  # meanwhile
-            waking.finish()  # what is connected while the address changes loses packets, and a second each
+            # After the guest's last word, not beside it: QEMU's network acknowledges that some milliseconds later, and
+            # where the machine stands still before, QEMU looks 500 times a second whether these are over.
+            self._check_shows(self._screen.picture(soon)[0])
             if spec.frames == "qmp":
                 # Whoever acts first may come long after this.
                 hands = lambda: self._reach_desktop(Deadline.after(_PROBE_S))  # noqa: E731
@@ -267,6 +269,15 @@ class GuestMachine:
             if reason is None:
                 raise
             raise WorldLost(f"{error}; {reason}", detail=error.detail) from error
+
+    def keep_identity_in_memory(self, deadline: Deadline) -> None:
+        """Have the machine id in memory from now on, where copies write their own. Raises: CheckpointError."""
+        script = "cp /etc/machine-id /run/machine-id && mount --bind /run/machine-id /etc/machine-id"
+        done = self.channel.exec(["/bin/sh", "-c", script], deadline=deadline)
+        if not done.ok:
+            raise CheckpointError(
+                f"the guest's machine id stays on its disk: {done.stderr.decode(errors='replace')[-300:]}"
+            )
 
     def flush(self, deadline: Deadline) -> None:
         """Have everything that the guest has written on its disk. Raises: CheckpointError."""

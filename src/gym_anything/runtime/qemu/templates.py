@@ -27,6 +27,7 @@ from gym_anything.runtime.qemu.machine_process import MachineProcess
 from gym_anything.runtime.qemu.machine_spec import DiskLayer, MachineSpec, Ram
 from gym_anything.runtime.qemu.memory_copy import MemoryCopy, MemoryFiles, WholeCopy
 from gym_anything.runtime.qemu.overlay import make_overlay
+from gym_anything.runtime.qemu.rest import await_rest
 from gym_anything.runtime.qemu.saved_machine import pause, resume, save
 
 RAM, STATE, DISK, EMPTY, TOKEN = "ram", "state", "disk.qcow2", "empty.qcow2", "token"
@@ -180,8 +181,10 @@ class Templates:
             token_file=staging / TOKEN,
         )
         machine.boot(spec, plan.emulator, deadline)
+        machine.keep_identity_in_memory(deadline)
         machine.flush(deadline)
         machine.disconnect()
+        await_rest(machine.process.pid)
 
     # --- cloning -------------------------------------------------------------------------------------------------
 

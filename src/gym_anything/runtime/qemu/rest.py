@@ -1,0 +1,49 @@
+"""A machine that comes to rest before it is saved: every copy would do once more what it was about to do just then.
+
+What a guest has put off for some seconds at the end of its boot takes half of the processor time that a copy needs
+until it answers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from gym_anything._util import proc
+from gym_anything._util.deadline import Deadline
+from gym_anything._util.waiting import wait_until
+from gym_anything.errors import DeadlineExceeded
+
+WINDOW_S, CALM_WINDOWS, CALM_SHARE = 0.5, 6, 0.05
+"""At rest: in so many windows, one after another, it took no more than this share of a processor."""
+LONGEST_S = 20.0
+"""One that never rests, or whose host is busy, is saved as it is."""
+
+
+def await_rest(
+    pid: int,
+    *,
+    ticks: Callable[[int], int] = lambda pid: sum(map(proc.cpu_ticks, (pid, *proc.descendants(pid)))),
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> bool:
+    """Wait until a machine rests; return whether it does. Blocks: three seconds at least, ``LONGEST_S`` at most.
+
+    Args: pid: of QEMU, or of what it is a child of. The others are a test's: ticks of processor time, clock, pause.
+    """
+    calm, began, used = 0, now(), ticks(pid)
+
+    def rests() -> bool:
+        nonlocal calm, began, used
+        if now() - began < WINDOW_S:
+            return False
+        seconds, last = now() - began, used
+        began, used = now(), ticks(pid)
+        calm = calm + 1 if (used - last) / proc.CLOCK_TICKS_PER_S <= CALM_SHARE * seconds else 0
+        return calm >= CALM_WINDOWS
+
+    deadline = Deadline(now() + LONGEST_S, now=now)
+    try:
+        return wait_until(rests, deadline=deadline, awaited="a machine's rest", poll_s=0.1, sleep=sleep)
+    except DeadlineExceeded:
+        return False
