@@ -137,16 +137,20 @@ class GuestMachine:
         except (DeadlineExceeded, Unreachable, WorldLost, GuestCommandFailed) as error:
             raise self._does_not_answer(error) from error
 
-    def doze(self, deadline: Deadline) -> None:
-        """Stand still after ``wake``, with all connected that a user will want, until ``go_on``; it takes no time then.
+    def doze(self, deadline: Deadline, *, hands: bool = True) -> None:
+        """Stand still until ``go_on``; it takes no processor time then.
 
+        Args: hands: have all connected before that a user will want; else what is not yet comes with the first input.
         Raises: CheckpointError when it does not come so far, Aborted.
         """
         soon = deadline.tightened(_PROBE_S)
+        assert self._screen is not None
         try:
-            if isinstance(self._desktop, ScreenFirst):
+            if isinstance(self._desktop, ScreenFirst) and (hands or self._desktop.has_begun):
                 self._desktop.hands(soon)
-            self.desktop.frame(deadline=soon)
+            if hands:
+                self.desktop.frame(deadline=soon)
+            self._screen.picture(soon)  # the guest's last word is acknowledged meanwhile: see ``wake``
             pause(self.process, soon)
             self.resting = True
         except (DeadlineExceeded, Unreachable, WorldLost) as error:

@@ -38,6 +38,11 @@ class ScreenFirst(Desktop):
         self._begun = False
         self._after_first: list[Callable[[], object]] = []
 
+    @property
+    def has_begun(self) -> bool:
+        """True once it has begun to connect."""
+        return self._begun
+
     def begin(self) -> None:
         """Begin to connect, for those who will act soon. Idempotent."""
         with self._lock:

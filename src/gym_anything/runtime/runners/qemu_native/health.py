@@ -39,7 +39,7 @@ class MachineHealth(DesktopSenses):
         machine = self._running("rest")
         if not machine.resting:
             try:
-                machine.doze(Deadline.after(REST_S))
+                machine.doze(Deadline.after(REST_S), hands=False)
             except CheckpointError as error:
                 raise WorldLost(f"the world does not come to rest: {error}", detail=error.detail) from error
 
