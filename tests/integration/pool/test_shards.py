@@ -208,6 +208,20 @@ def test_a_shard_that_dies_again_and_again_is_given_up_and_its_replicas_go_elsew
     on_shards(work, count=2, shards=2)
 
 
+@pytest.mark.soak
+def test_a_shard_whose_worlds_do_their_work_between_its_deaths_comes_back_each_time() -> None:
+    async def work(pool: ShardedPool) -> None:
+        for died in range(2 * LOOKS.crash_limit):
+            await pool.ready(1, Deadline.after(SOON))
+            async with await pool.acquire(Deadline.after(SOON)) as lease:
+                await lease.perform("step")
+                assert pool.status()["shards"][0]["deaths"] == died
+                with pytest.raises(ReplicaFailed):
+                    await lease.perform("die")
+
+    on_shards(work, count=1, shards=1)
+
+
 def test_worlds_that_cannot_be_found_are_told_of_and_nothing_waits() -> None:
     async def whole() -> None:
         source = WorldSource("gym_anything.pool.nowhere:worlds")

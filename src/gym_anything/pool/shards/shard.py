@@ -34,7 +34,8 @@ class ShardRules:
         silent_limit: so many looks in a row without a word mean that it hangs. start_limit_s: how long it may take
             until its first word.
         back_off_s, back_off_max_s: the first pause before another process, doubled with each further one; the longest.
-        crash_limit, crash_window_s: so many deaths within so long, and there is no other one.
+        crash_limit, crash_window_s: so many deaths within so long, none of its replicas having done anything between
+            them, and there is no other one.
     """
 
     look_every_s: float = 2.5
@@ -72,6 +73,7 @@ class Shard:
         self._port: MessagePort | None = None
         self._thread = ReplicaThread(f"shard {number}")
         self._deaths: deque[float] = deque(maxlen=rules.crash_limit)
+        self._died = 0
         self._timer: asyncio.TimerHandle | None = None
         self._heard, self._silent = True, 0
         self._opened = self._closing = False
@@ -117,7 +119,7 @@ class Shard:
     def status(self) -> dict[str, Any]:
         """Return plain data."""
         pid = None if self._process is None else self._process.pid
-        return {"number": self.number, "pid": pid, "replicas": sorted(self.replicas), "deaths": len(self._deaths)}
+        return {"number": self.number, "pid": pid, "replicas": sorted(self.replicas), "deaths": self._died}
 
     # --- what goes wrong -----------------------------------------------------------------------------------------
 
@@ -148,6 +150,7 @@ class Shard:
         reason = f"{reason}; the end of its log:\n{tail}" if tail else reason
         now = self._clock()
         self._deaths.append(now)
+        self._died += 1
         full = len(self._deaths) == self._rules.crash_limit
         if full and now - self._deaths[0] < self._rules.crash_window_s:
             self.gone = f"{self._rules.crash_limit} times, the last time: {reason}"
@@ -220,6 +223,7 @@ class Shard:
             replica.lease_ended(message)
 
     def _did(self, message: say.Did) -> None:
+        self._deaths.clear()  # it is of use: what ends it later is no crash loop
         replica = self.replicas.get(message.replica)
         if replica is not None:
             replica.did(message)
