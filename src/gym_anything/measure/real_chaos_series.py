@@ -31,6 +31,7 @@ from gym_anything.pool.shards.source import WorldSource
 from gym_anything.pool.tasks import TaskOutcome, run_task
 
 _UP_S, _LIMIT_S, _LEFT_S, _FULL_S = 300.0, 1800.0, 30.0, 5.0
+_WRITTEN_S, _LOOK_S = 10.0, 0.05
 _HEALTH = HealthRules(probe_every_s=1.0, probe_limit_s=2.0, missed_limit=3)
 _RULES = ReplicaRules(
     create_limit_s=120.0, reset_limit_s=120.0, back_off_s=0.1, back_off_max_s=2.0, crash_limit=1000, health=_HEALTH
@@ -150,12 +151,22 @@ class _Chaos:
             tokens = [f"{lease.name}-{number}" for number in range(self._request.steps)]
             for token in tokens:
                 await lease.perform("step", {"keyboard": {"text": f"{token}\n"}})
-            there = self._top / f"lines-{lease.name}"
-            await lease.perform("copy_from", {"guest_path": LINES, "host_path": str(there)})
-            return there.read_text(encoding="utf-8").split()
+            return await self._written(lease)
         except BaseException:
             self._broken.append((lease.name, time.monotonic()))
             raise
+
+    async def _written(self, lease: Lease) -> list[str]:
+        """Return the lines in the terminal's file once they are all there: it takes what was typed in its own time."""
+        there = self._top / f"lines-{lease.name}"
+        until = Deadline.after(_WRITTEN_S)
+        while True:
+            late = until.expired()
+            await lease.perform("copy_from", {"guest_path": LINES, "host_path": str(there)})
+            lines = there.read_text(encoding="utf-8").split()
+            if late or len(lines) >= self._request.steps:
+                return lines
+            await pass_time(_LOOK_S)
 
     def _judge(self, outcomes: list[TaskOutcome[list[str]]]) -> None:
         found, events = self.found, self._journal.read()
@@ -169,6 +180,7 @@ class _Chaos:
                 found.lost += 1
             elif [line.rpartition("-")[2] for line in outcome.result] != [*map(str, range(self._request.steps))]:
                 found.wrong += 1
+                found.reasons[f"lines: {' '.join(outcome.result)}"] += 1
         found.disturbed = self._disturbed(events)
         try:
             wait_until(lambda: not world_processes(), deadline=Deadline.after(_LEFT_S), awaited="the end of worlds")
