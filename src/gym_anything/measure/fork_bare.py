@@ -45,6 +45,7 @@ class BareClone:
         self._ask("qmp_capabilities")
         capability = {"capability": "x-ignore-shared", "state": True}
         self._ask("migrate-set-capabilities", {"capabilities": [capability]})
+        self._ask("migrate-set-parameters", {"announce-rounds": 0})
         table = self._ask("human-monitor-command", {"command-line": COMMAND})
         self._port = parse_forwards(str(table))[GUEST_PORT]
 

@@ -59,7 +59,9 @@ def prepare(machine: MachineProcess, deadline: Deadline, *, memory_in_file: bool
         {"capability": "events", "state": True},
     ]
     machine.qmp.execute("migrate-set-capabilities", {"capabilities": capabilities}, deadline=deadline)
-    machine.qmp.execute("migrate-set-parameters", {"max-bandwidth": _UNLIMITED_BYTES_S}, deadline=deadline)
+    # Nobody outside knows the guest's network card by its former place, so it need not announce itself after a load.
+    parameters = {"max-bandwidth": _UNLIMITED_BYTES_S, "announce-rounds": 0}
+    machine.qmp.execute("migrate-set-parameters", parameters, deadline=deadline)
 
 
 def load(
