@@ -17,7 +17,7 @@ from tests.integration.qemu.conftest import MakeRunner
 
 pytestmark = pytest.mark.real
 
-STOOD_STILL_S = 2.5
+STOOD_STILL_S, SOON = 2.5, 30.0
 IDENTITY = "cat /etc/machine-id /sys/class/net/eth0/address; head -c 16 /dev/urandom | od -An -tx1 | tr -d ' '"
 
 
@@ -50,6 +50,27 @@ def test_clones_are_distinct_machines_with_the_right_time(make_runner: MakeRunne
         assert runner.exec_capture("dmesg --level=emerg,alert,crit,err | grep -ic ext4 || true").strip() == "0"
     for column in zip(*seen, strict=True):
         assert len(set(column)) == len(seen), column
+
+
+def test_a_world_at_rest_leaves_the_processors_alone_and_goes_on_with_the_time_of_now(make_runner: MakeRunner) -> None:
+    """Also right after the guest has said something, which QEMU's network acknowledges by the guest's clock only."""
+    runner = make_runner()
+    runner.start()
+    assert runner.exec_capture("echo here") == "here\n"
+    runner.rest()
+    process = runner._running("test").process
+    before, watched = _looks(process.pid), Deadline.after(STOOD_STILL_S)
+    wait_until(watched.expired, deadline=Deadline.after(SOON), awaited="the end of the watch")
+    assert _looks(process.pid) - before < 40 * STOOD_STILL_S, "QEMU looks again and again for what cannot come"
+    runner.check_life(deep=True)
+    runner.go_on()
+    assert abs(float(runner.exec_capture("date +%s.%N")) - time.time()) < 2
+
+
+def _looks(pid: int) -> int:
+    """Return how often a process has waited for something."""
+    found = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    return sum(int(line.split()[1]) for text in found for line in text.splitlines() if line.startswith("voluntary_"))
 
 
 def test_the_next_world_wakes_in_a_machine_that_waits_and_is_one_of_its_own(
