@@ -1,4 +1,5 @@
-"""Which tests several processes may run side by side: files do, but emulated machines, which take whole processors, not.
+"""Which tests several processes may run side by side: files do; emulated machines, which take whole processors, and
+ordinary users, who are made and removed in the host's own tables, come one after another.
 
 Read where pytest-xdist is (``-n 3 --dist loadscope``); each group of tests stays in one process.
 """
@@ -8,12 +9,15 @@ from __future__ import annotations
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-MACHINES = "machines"
-_WITH_MACHINES = ("qemu", "tests/integration/images/test_install", "tests/integration/measure/test_bench_fork")
+MACHINES, USERS = "machines", "users"
+_APART = {
+    MACHINES: ("qemu", "tests/integration/images/test_install", "tests/integration/measure/test_bench_fork"),
+    USERS: ("test_rootless", "test_ordinary_user"),
+}
 
 
 class Turns(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types
-    """Files side by side; all that emulates machines one after another."""
+    """Files side by side, each group of what is apart one after another."""
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
@@ -22,8 +26,9 @@ class Turns(LoadScopeScheduling):  # type: ignore[misc]  # the package has no ty
 def group_of(nodeid: str) -> str:
     """Return what a test is run together with. Pure."""
     file, _, name = nodeid.partition("::")
-    if not file.startswith("tests/unit/") and any(word in file for word in _WITH_MACHINES):
-        return MACHINES
+    for together, words in _APART.items():
+        if not file.startswith("tests/unit/") and any(word in file for word in words):
+            return together
     group, found, _ = name.partition("[")[0].rpartition("::")
     return f"{file}::{group}" if found else file
 

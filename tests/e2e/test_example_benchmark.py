@@ -63,6 +63,7 @@ def test_a_name_that_nobody_installed_is_refused_with_those_there_are(cli: Comma
     assert "there are: desktop_basics" in done.stderr, done.stderr
 
 
+@pytest.mark.soak
 def test_its_tasks_are_solved_in_all_three_ways(cli: CommandLine, require_backend: RequireBackend) -> None:
     require_local_world(require_backend)
     play = ("benchmark", "all", "--parallel", "2", *ORACLE)

@@ -191,6 +191,7 @@ Gtk.main()
 """
 
 
+@pytest.mark.soak
 def test_a_spinner_is_never_left_out(desktop: Screen, require_backend: RequireBackend) -> None:
     python = "/usr/bin/python3"
     has_gtk = sys.platform == "linux" and any(Path("/usr/lib/python3/dist-packages/gi").glob("_gi.*.so"))

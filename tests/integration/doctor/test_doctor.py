@@ -223,6 +223,7 @@ def test_two_pictures_are_really_encoded() -> None:
     assert check.ok, check.detail
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_fix_builds_the_native_programs(tmp_path: Path, require_backend: RequireBackend) -> None:
     require_backend("compiler", shutil.which("cc") is not None and shutil.which("make") is not None, "no cc or make")

@@ -83,6 +83,7 @@ def test_every_series_has_every_way_and_each_turn_did_what_it_measures(
     assert series["memory_beyond_frames"]["ways"]["ours"]["p50"] < series["memory_in_use"]["ways"]["ours"]["p50"]
 
 
+@pytest.mark.soak
 def test_the_record_has_what_the_page_of_figures_shows(needs: None, tmp_path: Path) -> None:
     """Of a run with one way, so that it is short: what the rows name, and what the chart is drawn from."""
     effort = Effort(rounds=5, window_s=0.2)
@@ -119,7 +120,11 @@ def test_wrong_use_is_said(wrong: list[str], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "ways"), [("picture, screen unchanged", "scrot,http"), ("click to changed pixel", "xdotool")]
+    ("phase", "ways"),
+    [
+        ("picture, screen unchanged", "scrot,http"),
+        pytest.param("click to changed pixel", "xdotool", marks=pytest.mark.soak),
+    ],
 )
 def test_ctrl_c_leaves_nothing(phase: str, ways: str, tmp_path: Path, needs: None, no_leaks: Any) -> None:
     """L2: in the middle of other people's programs, too. What is left is found by label and folder."""

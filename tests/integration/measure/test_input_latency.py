@@ -92,7 +92,7 @@ def test_containers_and_machines_take_all_input(
         assert (tmp_path / runner / "menus.png").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_ctrl_c_leaves_nothing(tmp_path: Path, local_world: None, no_leaks: Any) -> None:
     said = tmp_path / "said"
     with said.open("wb") as file:

@@ -108,6 +108,7 @@ def _environment(tmp_path: Path, *, compiler: bool) -> dict[str, str]:
     return {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
 
 
+@pytest.mark.soak
 def test_a_wheel_built_with_a_compiler_brings_the_program(tmp_path: Path, venv: Path) -> None:
     wheel, _ = _wheel(tmp_path / "wheel", _environment(tmp_path, compiler=True))
     assert wheel.name.endswith(f"-py3-none-linux_{programs.machine()}.whl")
@@ -145,7 +146,10 @@ def test_an_editable_install_uses_the_checkouts_sources(tmp_path: Path, venv: Pa
     assert Path(run.stdout.strip()) == locate.native_program("ga-guest")
 
 
-@pytest.mark.parametrize("arguments", [[], ["SANITIZE=1"]], ids=["plain", "sanitized"])
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param([], id="plain"), pytest.param(["SANITIZE=1"], id="sanitized", marks=pytest.mark.soak)],  # make native
+)
 def test_the_c_tests_pass(tmp_path: Path, arguments: list[str]) -> None:
     lock = FileLock.acquire(Path(tempfile.gettempdir()) / "ga-sanitize.lock", deadline=Deadline.after(300))
     try:

@@ -42,6 +42,7 @@ def test_the_example_on_shards_plays_tasks_of_the_benchmark(
     assert len(list(tmp_path.glob("**/summary.json"))) == 2
 
 
+@pytest.mark.soak
 def test_the_commands_work(
     require_backend: RequireBackend,
     tmp_path: Path,

@@ -82,7 +82,15 @@ def test_what_a_world_leaves_behind_fails_the_life_cycle(kind):
     assert failures_of("LeakingWorld", fault, misbehave=kind) == {fault}
 
 
-@pytest.mark.parametrize("world", ["BoastfulWorld", "StuckCounterWorld", "TypoBlindWorld", "EmptyHandedWorld"])
+@pytest.mark.parametrize(
+    "world",
+    [
+        "BoastfulWorld",
+        pytest.param("StuckCounterWorld", marks=pytest.mark.soak),
+        pytest.param("TypoBlindWorld", marks=pytest.mark.soak),
+        "EmptyHandedWorld",
+    ],
+)
 def test_one_fault_fails_no_other_check(world):
     assert len(failures_of(world)) == 1
 

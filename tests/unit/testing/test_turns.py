@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.turns import MACHINES, group_of
+from tests.turns import MACHINES, USERS, group_of
 
 pytestmark = pytest.mark.unit
 
@@ -19,3 +19,5 @@ def test_files_and_classes_are_groups_and_emulated_machines_are_one() -> None:
         "tests/integration/images/test_install.py::test_c",
     ):
         assert group_of(one) == MACHINES
+    assert group_of("tests/integration/apptainer/test_rootless.py::test_a") == USERS
+    assert group_of("tests/integration/docker/test_ordinary_user.py::test_b") == USERS
