@@ -82,7 +82,7 @@ def test_an_orphan_that_carries_our_label_is_found():
 
 def test_a_descriptor_left_is_found():
     left = left_by(lambda: os.open("/dev/null", os.O_RDONLY), os.close)
-    assert list(left) == ["fds"]
+    assert set(left) - {"shared memory"} == {"fds"}  # others on this host make some, which nobody has open at times
     assert "/dev/null" in left["fds"][0]
 
 
