@@ -27,6 +27,7 @@ from gym_anything.runtime.qemu.waiting import WaitingMachines
 OnNews = Callable[[str, float], None]
 STAGES = ("running", "frame", "answers")
 _AT_ONCE = 2
+"""So many clones of many are made at a time: more of them only take processors from each other."""
 _LIMIT_S = 600.0
 _Clone = TypeVar("_Clone")
 
