@@ -20,8 +20,8 @@ COMMAND_LINE = (
     "sysctl.vm.compaction_proactiveness=0 sysctl.net.ipv6.conf.default.disable_ipv6=1"
 )
 """Interrupts go to the processor that the X server and the desktop service are bound to (``CPUAffinity`` of their
-units): so a click and its picture wake one thread of an emulated machine, not two by turns. Network cards have no IPv6 address,
-whose renewal after a change of the card's own a copy would wait for; loopback has."""
+units): so a click and its picture wake one thread of an emulated machine, not two by turns. Network cards have no
+IPv6 address, which a copy would make anew with its card's own address; loopback has one."""
 
 
 @dataclass(frozen=True, slots=True)
