@@ -99,3 +99,22 @@ def test_without_the_library_there_is_no_such_file(tmp_path: Path, preload: str)
     assert done.returncode != 0
     assert "FileNotFoundError" in done.stderr
     assert original.read_bytes() == b"everybody's"
+
+
+LARGE_PAGES = """
+import mmap
+memory = mmap.mmap(-1, 8 << 20, mmap.MAP_PRIVATE)
+memory.madvise(mmap.MADV_HUGEPAGE)
+memory.madvise(mmap.MADV_DONTFORK)
+flags = open("/proc/self/smaps").read().split("VmFlags:")
+print(any("hg" in text.split("\\n")[0].split() for text in flags), any("dc" in text.split("\\n")[0].split() for text in flags))
+"""
+
+
+def test_large_pages_are_not_asked_for_and_all_other_advice_is_passed_on() -> None:
+    def said(env: dict[str, str]) -> str:
+        argv = [sys.executable, "-c", LARGE_PAGES]
+        return subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
+
+    assert said({"LD_PRELOAD": str(native_program(LIBRARY))}) == "False True"
+    assert said({}) == "True True"

@@ -42,6 +42,8 @@ _NO_MODULES = (
     "parport_pc", "sr_mod", "cdrom", "joydev", "intel_rapl_msr", "intel_rapl_common",
 )  # fmt: skip
 """Drivers of what such a machine has no use for."""
+_JOURNAL = "[Journal]\nReadKMsg=no\n"
+"""Every copy's kernel says that it is one: ``dmesg`` has that, and no journal wakes in every copy to write it down."""
 
 
 def fill(rootfs: Path, target: Path, disk_mib: int, programs: Sequence[Path]) -> dict[str, str]:
@@ -102,6 +104,8 @@ def _switch_off(root: Path) -> None:
     lines = "".join(f"blacklist {name}\n" for name in _NO_MODULES)
     (root / "etc/modprobe.d").mkdir(exist_ok=True)
     (root / "etc/modprobe.d/gym-anything.conf").write_text(lines, encoding="ascii")
+    (root / "etc/systemd/journald.conf.d").mkdir(exist_ok=True)
+    (root / "etc/systemd/journald.conf.d/gym-anything.conf").write_text(_JOURNAL, encoding="ascii")
 
 
 def _make_file_system(root: Path, disk: Path, disk_mib: int) -> None:
