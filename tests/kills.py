@@ -194,7 +194,7 @@ class Killer:
             ]
         found += [f"temporary file {path}" for path in self._temp.iterdir() if not _leads_into(path, living)]
         for store, _ in self._stores():
-            found += [f"half a checkpoint {path}" for path in store.root.glob("staging-*")]
+            found += [f"half a checkpoint of nobody who lives {path}" for path in store.collect(dry_run=True)]
         return [*found, *self._in_engine(prefix)]
 
     def forget_checkpoints(self) -> None:
