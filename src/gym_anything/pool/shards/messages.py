@@ -197,7 +197,7 @@ class Stopped(Message):
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=str).encode
-_decode = json.JSONDecoder().decode
+_decode = json.JSONDecoder().raw_decode
 _KINDS = {kind.__name__: kind for kind in Message.__subclasses__()}
 _FIELDS = {name: tuple(field.name for field in fields(kind)) for name, kind in _KINDS.items()}
 
@@ -205,7 +205,10 @@ _FIELDS = {name: tuple(field.name for field in fields(kind)) for name, kind in _
 def parse_messages(data: bytes | bytearray | memoryview) -> list[Message]:
     """Return the messages of one frame. Raises: BadWire."""
     try:
-        items = _decode(str(data, "utf-8"))
+        text = str(data, "utf-8")
+        items, end = _decode(text)
+        if end != len(text):
+            raise ValueError(f"{len(text) - end} characters too many")
         return [_parsed(item) for item in items]
     except (TypeError, ValueError, RecursionError) as error:
         raise BadWire(f"no messages of a shard: {error}") from error

@@ -18,8 +18,10 @@ from gym_anything.errors import BadWire
 from gym_anything.pool.shards.messages import Message, parse_messages
 
 _HEAD = struct.Struct("!I")
-_READ_BYTES = 1 << 18
+_READ_BYTES = 1 << 16
 _MOST_FDS = 64
+_FD_BYTES = array.array("i").itemsize
+_FDS_BYTES = socket.CMSG_SPACE(_MOST_FDS * _FD_BYTES)
 MOST_BYTES = 256 << 20
 
 
@@ -41,6 +43,7 @@ class MessagePort:
         self._said_fds: list[int] = []
         self._out: deque[tuple[memoryview, list[int]]] = deque()
         self._in = bytearray()
+        self._taken = memoryview(bytearray(_READ_BYTES))  # made once: a fresh one for each read costs more than the read
         self._writing = self._closed = False
         self.fds: deque[int] = deque()
         self._loop.add_reader(sock, self._read)
@@ -110,17 +113,19 @@ class MessagePort:
 
     def _read(self) -> None:
         try:
-            data, fds, _, _ = socket.recv_fds(self._sock, _READ_BYTES, _MOST_FDS)
+            size, ancillary, _, _ = self._sock.recvmsg_into([self._taken], _FDS_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
             self._end(error)
             return
-        self.fds.extend(fds)
-        if not data:
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                self.fds.extend(array.array("i", data[: len(data) - len(data) % _FD_BYTES]))
+        if not size:
             self._end(None)
             return
-        self._in += data
+        self._in += self._taken[:size]
         try:
             self._take_frames()
         except BadWire as error:
