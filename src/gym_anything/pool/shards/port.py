@@ -43,7 +43,7 @@ class MessagePort:
         self._said_fds: list[int] = []
         self._out: deque[tuple[memoryview, list[int]]] = deque()
         self._in = bytearray()
-        self._taken = memoryview(bytearray(_READ_BYTES))  # made once: a fresh one for each read costs more than the read
+        self._taken = memoryview(bytearray(_READ_BYTES))  # a new one costs more than the read
         self._writing = self._closed = False
         self.fds: deque[int] = deque()
         self._loop.add_reader(sock, self._read)

@@ -38,6 +38,7 @@ from gym_anything.runtime.qemu.machine_spec import MachineSpec
 from gym_anything.runtime.qemu.saved_machine import load, pause, prepare, resume
 from gym_anything.runtime.qemu.screen_first import ScreenFirst
 from gym_anything.runtime.qemu.screendump import Screendump
+from gym_anything.runtime.qemu.turns import turns
 from gym_anything.runtime.runners.guest_world import DESKTOP_PEOPLE
 
 GUEST_PORT, DESKTOP_PORT, FAST_INPUT_PORT = 7001, 7002, 7003
@@ -129,9 +130,7 @@ class GuestMachine:
             # where the machine stands still before, QEMU looks 500 times a second whether these are over.
             self._check_shows(self._screen.picture(soon)[0])
             if spec.frames == "qmp":
-                # Whoever acts first may come long after this.
-                hands = lambda: self._reach_desktop(Deadline.after(_PROBE_S))  # noqa: E731
-                self._desktop = self._open.keep(ScreenFirst(self._screen, hands))
+                self._desktop = self._open.keep(ScreenFirst(self._screen, self._reach_hands))
             else:
                 self._desktop = self._reach_desktop(soon)
         except (DeadlineExceeded, Unreachable, WorldLost, GuestCommandFailed) as error:
@@ -161,13 +160,14 @@ class GuestMachine:
 
         Raises: CheckpointError when it does not, Aborted.
         """
-        soon = deadline.tightened(_PROBE_S)
         try:
-            resume(self.process, soon)
-            self.resting = False
-            self.running_at = time.monotonic()
-            self.channel.set_clock(time.time(), deadline=soon)
-            self.answered_at = time.monotonic()
+            with turns().mine(lambda: self._aborted):
+                soon = deadline.tightened(_PROBE_S)
+                resume(self.process, soon)
+                self.resting = False
+                self.running_at = time.monotonic()
+                self.channel.set_clock(time.time(), deadline=soon)
+                self.answered_at = time.monotonic()
         except (DeadlineExceeded, Unreachable, WorldLost, GuestCommandFailed) as error:
             raise self._does_not_answer(error) from error
 
@@ -217,6 +217,11 @@ class GuestMachine:
     def _connect_desktop(self, deadline: Deadline) -> None:
         self._screen = Screendump(self.process.qmp)
         self._desktop = self._reach_desktop(deadline)
+
+    def _reach_hands(self) -> GuestDesktop:
+        """Connect when somebody is about to act, which may be long after the machine woke, or at once."""
+        with turns().mine(lambda: self._aborted):
+            return self._reach_desktop(Deadline.after(_PROBE_S))
 
     def _reach_desktop(self, deadline: Deadline) -> GuestDesktop:
         """Connect to the guest's hands, and eyes that are not the machine's screen."""

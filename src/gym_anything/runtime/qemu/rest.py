@@ -1,8 +1,8 @@
 """A machine that comes to rest before it is saved: every copy would do once more what it was about to do just then.
 
 What a guest has put off for some seconds at the end of its boot takes half of the processor time that a copy needs
-until it answers. And a panel that looks for half a minute, twice a second, whether windows are composited, has every copy
-take six times as much of a processor at rest: a hundred of them would take both of a small host.
+until it answers. And a panel that looks for half a minute, twice a second, whether windows are composited, has every
+copy take six times as much of a processor at rest: a hundred of them would take both of a small host.
 """
 
 from __future__ import annotations

@@ -14,11 +14,13 @@ from gym_anything._util.deadline import Deadline, expired_error
 from gym_anything.actions.model import Box, InputOp
 from gym_anything.errors import Aborted, StateError
 from gym_anything.runtime.desktop.desktop import Desktop, DesktopFrame, DesktopInfo, InputAck
-from gym_anything.runtime.desktop.laned_desktop import FRAME_LIMIT_S, input_limit_s
+from gym_anything.runtime.desktop.laned_desktop import FRAME_LIMIT_S
 from gym_anything.runtime.qemu.guest_desktop import MachineScreen
 from gym_anything.runtime.runners.base_senses import SettleResult
 
 _AWAITED = "the desktop's hands"
+_HANDS_S = 90.0
+"""How long whoever acts first waits for the hands: until it is this machine's turn, and they are connected."""
 
 
 class ScreenFirst(Desktop):
@@ -103,15 +105,13 @@ class ScreenFirst(Desktop):
 
     def send(self, ops: Sequence[InputOp], *, deadline: Deadline | None = None) -> InputAck:
         """See ``Desktop``."""
-        deadline = deadline or Deadline.after(input_limit_s(ops))
-        ack = self.hands(deadline).send(ops, deadline=deadline)
+        ack = self.hands(deadline or Deadline.after(_HANDS_S)).send(ops, deadline=deadline)
         self._acknowledged = max(self._acknowledged, ack.number)
         return ack
 
     def pointer(self, *, deadline: Deadline | None = None) -> tuple[int, int]:
         """See ``Desktop``."""
-        deadline = deadline or Deadline.after(FRAME_LIMIT_S)
-        return self.hands(deadline).pointer(deadline=deadline)
+        return self.hands(deadline or Deadline.after(_HANDS_S)).pointer(deadline=deadline)
 
     def settle(
         self,
@@ -123,18 +123,16 @@ class ScreenFirst(Desktop):
         deadline: Deadline | None = None,
     ) -> SettleResult:
         """See ``Desktop``."""
-        deadline = deadline or Deadline.after(max_ms / 1000 + FRAME_LIMIT_S)
-        rest = self.hands(deadline)
+        rest = self.hands(deadline or Deadline.after(_HANDS_S))
         return rest.settle(quiet_ms, max_ms, ignore=ignore, learn=learn, deadline=deadline)
 
     def release_held(self, *, deadline: Deadline | None = None) -> None:
         """See ``Desktop``."""
-        deadline = deadline or Deadline.after(FRAME_LIMIT_S)
-        self.hands(deadline).release_held(deadline=deadline)
+        self.hands(deadline or Deadline.after(_HANDS_S)).release_held(deadline=deadline)
 
     def info(self) -> DesktopInfo:
         """See ``Desktop``."""
-        return self.hands(Deadline.after(FRAME_LIMIT_S)).info()
+        return self.hands(Deadline.after(_HANDS_S)).info()
 
     def abort(self) -> None:
         """See ``Desktop``."""

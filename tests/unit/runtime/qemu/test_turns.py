@@ -1,0 +1,55 @@
+"""Machines come to life some at a time; nobody is held up for long, or after an abort."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gym_anything.errors import Aborted
+from gym_anything.runtime.qemu.turns import Turns
+
+pytestmark = pytest.mark.unit
+
+
+def test_no_more_than_so_many_at_a_time_and_all_have_their_turn() -> None:
+    turns, lock = Turns(2, 30), threading.Lock()
+    inside, most, done = 0, 0, 0
+
+    def wake(_: int) -> None:
+        nonlocal inside, most, done
+        with turns.mine(lambda: False):
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.01)
+            with lock:
+                inside -= 1
+                done += 1
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(wake, range(32)))
+    assert (most, done) == (2, 32)
+
+
+def test_a_turn_is_given_back_by_who_fails() -> None:
+    turns = Turns(1, 30)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError), turns.mine(lambda: False):
+            raise ZeroDivisionError
+
+
+def test_who_has_waited_long_goes_on_beside_one_that_hangs() -> None:
+    turns = Turns(1, 0.05)
+    with turns.mine(lambda: False), turns.mine(lambda: False):
+        pass
+    with turns.mine(lambda: False):  # what was never had is not given back: this is the one turn there is
+        assert not turns._free.acquire(blocking=False)
+
+
+def test_who_is_aborted_does_not_wait() -> None:
+    turns = Turns(1, 30)
+    with turns.mine(lambda: False), pytest.raises(Aborted), turns.mine(lambda: True):
+        pytest.fail("it had a turn that was not free")
