@@ -27,7 +27,7 @@ from gym_anything.runtime.qemu.machine_process import MachineProcess
 from gym_anything.runtime.qemu.machine_spec import DiskLayer, MachineSpec, Ram
 from gym_anything.runtime.qemu.memory_copy import MemoryCopy, MemoryFiles, WholeCopy
 from gym_anything.runtime.qemu.overlay import make_overlay
-from gym_anything.runtime.qemu.rest import await_rest
+from gym_anything.runtime.qemu.rest import CALM, STILL, await_rest
 from gym_anything.runtime.qemu.saved_machine import pause, resume, save
 
 RAM, STATE, DISK, EMPTY, TOKEN = "ram", "state", "disk.qcow2", "empty.qcow2", "token"
@@ -119,6 +119,7 @@ class Templates:
             try:
                 watch(machine)
                 self._bring_up(machine, plan, staging, below, deadline)
+                await_rest(machine.process.pid, CALM if parents else STILL)
                 pause(machine.process, deadline)
                 save(machine.process, staging / STATE, deadline, memory_in_file=True)
             finally:
@@ -184,7 +185,6 @@ class Templates:
         machine.keep_identity_in_memory(deadline)
         machine.flush(deadline)
         machine.disconnect()
-        await_rest(machine.process.pid)
 
     # --- cloning -------------------------------------------------------------------------------------------------
 
