@@ -17,7 +17,7 @@ class DesktopOptions(BaseModel):
     window_manager: Literal["openbox", "none"] = "openbox"
     """Window manager of the desktop. openbox: small, and quick to start."""
     panel: Literal["tint2", "none"] = "tint2"
-    """Panel with launchers, task list and clock. tint2: the lightest that has all three."""
+    """Panel with launchers, task list and tray. tint2: the lightest that has all three."""
     wallpaper: str = "default"
     """``default`` (a gradient of ours), a colour ``#rrggbb``, or the absolute path of a picture."""
     opengl: bool = False

@@ -29,20 +29,27 @@ from gym_anything.runtime.qemu.image.disk import (
     StoredDisk,
     read_disk,
 )
+from gym_anything.runtime.session.desktop_files import APPLICATIONS, FOLDER, desktop_files
 
 DISK_MIB = 16 * 1024
 """What the machine sees as the size of its disk; the file is as large as what lies in it."""
 PARTIAL = ".partial"
 """How the name of a disk's folder ends while it is made."""
-FILLING = 3
+_FILLING = 4
 """Raised when the same image gives another disk."""
 _MODULE = "gym_anything.runtime.qemu.image.filling"
 _LIMIT_S = 900.0
 
 
+def _filling() -> str:
+    """Return what changes whenever the same image gives another disk, be it by the look of its desktop."""
+    look = json.dumps(desktop_files(APPLICATIONS, FOLDER), sort_keys=True)
+    return f"{_FILLING}-{sha256_bytes(look.encode())[7:15]}"
+
+
 def disk_folder(image: StoredImage, programs: Mapping[str, Path]) -> Path:
     """Return where the disk of an image with these programs of ours lies, or will."""
-    parts = {"image": image.digest, "format": FORMAT, "programs": _digests(programs), "filling": FILLING}
+    parts = {"image": image.digest, "format": FORMAT, "programs": _digests(programs), "filling": _filling()}
     parts["command_line"] = COMMAND_LINE
     return disk_root() / f"{image.name}-{sha256_bytes(json.dumps(parts, sort_keys=True).encode())[7:23]}"
 
@@ -92,7 +99,8 @@ def write_disk(
         facts = _fill(image.rootfs, staging, list(programs.values()), aborted)
         digests = {name: SHARED.file(staging / file).hex() for name, file in (("kernel", KERNEL), ("initrd", INITRD))}
         record = {"format": FORMAT, "name": image.name, "rootfs": image.digest, "disk_mib": DISK_MIB}
-        record |= {"programs": _digests(programs), "filling": FILLING, "command_line": COMMAND_LINE, **digests, **facts}
+        record |= {"programs": _digests(programs), "filling": _filling(), "command_line": COMMAND_LINE}
+        record |= {**digests, **facts}
         atomic_write.write_json(staging / RECORD, record, mode=0o644)
         staging.rename(out)
     finally:

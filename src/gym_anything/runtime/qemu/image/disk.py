@@ -18,7 +18,7 @@ COMMAND_LINE = (
     "no_timer_check cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 systemd.show_status=false "
     "vt.global_cursor_default=0 irqaffinity=0 nowatchdog sysctl.vm.stat_interval=120 "
     "sysctl.vm.compaction_proactiveness=0 sysctl.net.ipv6.conf.default.disable_ipv6=1 "
-    "rootflags=noinit_itable psi=0 lsm=landlock,yama cgroup.memory=nokmem,nosocket"
+    "usbcore.autosuspend=-1 rootflags=noinit_itable psi=0 lsm=landlock,yama cgroup.memory=nokmem,nosocket"
 )
 """Interrupts go to the processor that the X server and the desktop service are bound to (``CPUAffinity`` of their
 units): so a click and its picture wake one thread of an emulated machine, not two by turns. Network cards have no
