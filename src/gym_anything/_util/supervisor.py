@@ -68,6 +68,7 @@ class Supervisor:
         stderr: int | None = None,
         pass_fds: Mapping[int, int] | None = None,
         stop: StopPlan | None = None,
+        nice: int = 0,
     ) -> SupervisedProcess:
         """Start a program as the leader of a session of its own; returns when it has been executed.
 
@@ -80,11 +81,13 @@ class Supervisor:
             stdin, stdout, stderr: descriptors; ``None`` is the null device. The caller closes its own copies.
             pass_fds: child's descriptor -> ours. All others are closed in the child.
             stop: how to end it (default: SIGTERM, 2 s).
+            nice: how far it steps back behind others for a processor, 0 (as we do) to 19.
         Raises: ProcessStartFailed (no such program, no permission, bad ``cwd``, no more processes); SupervisorLost.
         """
         plan = stop or StopPlan()
         fds = {number: fd for number, fd in enumerate((stdin, stdout, stderr)) if fd is not None}
-        request, own_fds = spawn_request(argv, name, env, cwd, {**fds, **(pass_fds or {})}, plan, self._run.label)
+        fds |= pass_fds or {}
+        request, own_fds = spawn_request(argv, name, env, cwd, fds, plan, self._run.label, nice)
         call = self._call(request, Deadline.after(_SPAWN_S), own_fds)
         if call.error is not None:
             raise start_error(call.error, os.fsdecode(request[1]), name)
@@ -186,7 +189,7 @@ class Supervisor:
         if call.request[0] == wire.SPAWN and call.error is None:
             if not isinstance(call.value, SupervisedProcess):
                 key, pid = call.value
-                *_, stop_signal, grace_s, _, name = call.request
+                *_, stop_signal, grace_s, _, name, _ = call.request
                 call.value = SupervisedProcess(self, key, pid, name, StopPlan(stop_signal, grace_s))
                 self._processes[key] = call.value
             if call.abandoned:

@@ -19,10 +19,15 @@ _UP_S, _GONE_S, _AGAIN_S = 900.0, 30.0, 600.0
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRequest:
-    """What is killed: ``count`` worlds of a ``kind`` (``desktop``, ``vm``), each with a task at work."""
+    """What is killed: ``count`` worlds of a ``kind`` (``desktop``, ``vm``), each with a task at work.
+
+    Attributes:
+        step_every_s: how long a task's policy thinks between two steps.
+    """
 
     kind: str
     count: int = 128
+    step_every_s: float = 10.0
 
 
 @dataclass
@@ -132,9 +137,9 @@ class _Recovery:
             self._all_working.set()
 
     async def _pause(self) -> None:
-        """Think for a second, as a quick policy does."""
+        """Think, as a policy does."""
         try:
-            await asyncio.wait_for(self._enough.wait(), 1.0)
+            await asyncio.wait_for(self._enough.wait(), self._request.step_every_s)
         except TimeoutError:
             return
 

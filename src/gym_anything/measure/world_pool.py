@@ -47,7 +47,7 @@ def spec_of(kind: str, artifacts: str) -> dict[str, Any]:
         "recording": {"enable": False, "output_dir": artifacts},
     }
     if kind == "vm":
-        found |= {"runner": "qemu_native", "resources": {"cpu": 2, "mem_gb": 1, "net": False}}
+        found |= {"runner": "qemu_native", "resources": {"cpu": 1, "mem_gb": 1, "net": False}}
     return found
 
 

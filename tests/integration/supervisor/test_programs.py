@@ -344,3 +344,9 @@ def test_a_program_is_found_as_subprocess_finds_it(supervisor: Supervisor, tmp_p
     assert supervisor.spawn(["tool ü"], name="t", env=env).wait(soon()) == 4
     assert supervisor.spawn(["./tool ü"], name="t", cwd=tmp_path).wait(soon()) == 4
     assert subprocess.run(["./tool ü"], cwd=tmp_path, check=False).returncode == 4
+
+
+def test_a_program_steps_back_as_far_as_it_is_told(supervisor: Supervisor) -> None:
+    ours = os.nice(0)
+    assert int(output_of(supervisor, "nice")) == ours
+    assert int(output_of(supervisor, "nice", nice=3)) == ours + 3

@@ -32,13 +32,14 @@ def fork_and_exec(
     cwd: bytes,
     fds: dict[int, int],
     nofile: tuple[int, int],
+    nice: int,
 ) -> tuple[int, int]:
     """Start a program as the leader of a session of its own that dies with us.
 
     Args:
         program: its path; the first item of ``argv`` is only what it is called.
         fds: child's descriptor -> ours; 0, 1 and 2 are the null device unless named, all others are closed.
-        nofile: the limit of open files to give it.
+        nofile: the limit of open files to give it. nice: how far it steps back for a processor, beyond us.
     Returns: (pid, a pipe that ends when the program runs, or else tells why not; see ``failure_of``).
     """
     told, tell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -50,7 +51,7 @@ def fork_and_exec(
         os.close(tell)
         raise
     if pid == 0:
-        _become(program, argv, env, cwd, fds, nofile, tell, parent)
+        _become(program, argv, env, cwd, fds, nofile, nice, tell, parent)
     os.close(tell)
     return pid, told
 
@@ -70,12 +71,14 @@ def _become(
     cwd: bytes,
     fds: dict[int, int],
     nofile: tuple[int, int],
+    nice: int,
     tell: int,
     parent: int,
 ) -> NoReturn:
     step = "setup"
     try:
         os.setsid()
+        os.nice(nice)
         kernel.die_with_parent(signal.SIGKILL)
         if os.getppid() != parent:  # it ended before the line above
             os._exit(127)

@@ -116,14 +116,15 @@ class Server:
     # --- starting ----------------------------------------------------------------------------------------------
 
     def _spawn(self, number: int, request: list[Any], fds: list[int]) -> None:
-        program, argv, env, cwd, targets, stop_signal, grace_s, world, name = request
+        program, argv, env, cwd, targets, stop_signal, grace_s, world, name, nice = request
         if self._ending:
             raise OSError(errno.ESHUTDOWN, "the supervisor is ending")
         key = self._next_key
         self._next_key += 1
         mark = self._token + b"." + str(key).encode("ascii")
         placed = {1: 0, 2: 0, **dict(zip(targets, fds, strict=True))}  # ours: 0 is the null device, 2 the log
-        pid, told = child.fork_and_exec(program, argv, {**env, SPAWN_VARIABLE: mark}, cwd, placed, self._nofile)
+        env[SPAWN_VARIABLE] = mark
+        pid, told = child.fork_and_exec(program, argv, env, cwd, placed, self._nofile, nice)
         try:
             pidfd = os.pidfd_open(pid)
         except OSError:

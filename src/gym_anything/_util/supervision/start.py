@@ -83,6 +83,7 @@ def spawn_request(
     fds: Mapping[int, int],
     plan: StopPlan,
     label: Label,
+    nice: int,
 ) -> tuple[wire.Message, list[int]]:
     """Build the message that starts a program, and the list of our descriptors that go with it.
 
@@ -113,6 +114,7 @@ def spawn_request(
         float(plan.grace_s),
         own.world,
         name,
+        nice,
     )
     return message, list(fds.values())
 

@@ -24,6 +24,8 @@ from gym_anything.runtime.qemu.qmp import QmpClient
 _STOP_S = 10.0
 _CALL_S = 20.0
 _LOG_LINES = 15
+_NICE = 5
+"""Machines step back behind who manages them: a hundred busy ones leave no time for an answer to be read otherwise."""
 
 
 class MachineProcess:
@@ -97,6 +99,7 @@ class MachineProcess:
                 stderr=stderr,
                 pass_fds=fds,
                 stop=StopPlan(signal=9, grace_s=0.0),  # what it leaves behind is thrown away
+                nice=_NICE,
             )
 
     @property

@@ -9,12 +9,13 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.errors import CheckpointError, WorldLost
 from gym_anything.runtime.qemu.guest_machine import GuestMachine
 from gym_anything.runtime.qemu.machine_process import MachineProcess
+from gym_anything.runtime.qemu.turns import PATIENCE_S
 from gym_anything.runtime.runners.desktop_senses import DesktopSenses
 
 LIFE_S = 2.0
 """How long QEMU may take for an answer."""
 REST_S = 30.0
-"""How long a machine may take to come to rest, or to go on."""
+"""How long a machine may take to come to rest, or to go on once it is its turn."""
 
 
 class MachineHealth(DesktopSenses):
@@ -48,7 +49,7 @@ class MachineHealth(DesktopSenses):
         machine = self._running("go_on")
         if machine.resting:
             try:
-                machine.go_on(Deadline.after(REST_S))
+                machine.go_on(Deadline.after(PATIENCE_S + REST_S))
             except CheckpointError as error:
                 raise WorldLost(f"the world does not go on after its rest: {error}", detail=error.detail) from error
 
