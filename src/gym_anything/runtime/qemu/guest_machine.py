@@ -115,6 +115,10 @@ class GuestMachine:
         """
         spec = self.process.spec
         assert spec is not None
+        with turns().mine(lambda: self._aborted):
+            self._wake(spec, state, deadline)
+
+    def _wake(self, spec: MachineSpec, state: Path, deadline: Deadline) -> None:
         load(self.process, state, deadline, memory_in_file=True, prepared=True)
         resume(self.process, deadline)
         self.running_at = time.monotonic()

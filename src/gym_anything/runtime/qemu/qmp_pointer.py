@@ -158,7 +158,7 @@ class QmpPointer:
 
         limit = deadline.tightened(_ARRIVES_S)
         try:
-            wait_until(arrived, deadline=limit, awaited="the machine to take an event of its tablet", poll_s=0.001)
+            wait_until(arrived, deadline=limit, awaited="the machine to take an event of its tablet", poll_s=0.01)
         except DeadlineExceeded as error:
             raise InputDeliveryUnknown(
                 f"the machine's tablet was sent {expected} and says {seen[0]}", detail={"seen": repr(seen[0])}
