@@ -146,11 +146,11 @@ class GuestMachine:
         Args: hands: have all connected before that a user will want; else what is not yet comes with the first input.
         Raises: CheckpointError when it does not come so far, Aborted.
         """
-        soon = deadline.tightened(_PROBE_S)
         assert self._screen is not None
         try:
             if isinstance(self._desktop, ScreenFirst) and (hands or self._desktop.has_begun):
-                self._desktop.hands(soon)
+                self._desktop.hands(deadline)  # waits for its turn, too
+            soon = deadline.tightened(_PROBE_S)
             if hands:
                 self.desktop.frame(deadline=soon)
             self._screen.picture(soon)  # the guest's last word is acknowledged meanwhile: see ``wake``
