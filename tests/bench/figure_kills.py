@@ -22,7 +22,8 @@ from tests.kills import PHASES, Killer
 
 RUNNERS = (("qemu_native",), ("local", "docker", "apptainer"))
 """Those of a row one after the other; the rows beside each other."""
-KILLS = 100
+KILLS = 40
+"""Of each kind: well over a hundred in all."""
 
 
 def measure(key: str) -> tuple[dict[str, float], dict[str, list[Any]]]:
