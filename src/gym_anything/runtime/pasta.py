@@ -13,6 +13,7 @@ from gym_anything.errors import DeadlineExceeded, MissingDependency, WorldStartF
 
 _SEARCH = "/usr/bin:/bin:/usr/local/bin"
 _READY_S = 10.0
+_INSIDE_S = 2.0
 
 
 def pasta_program() -> str:
@@ -27,11 +28,20 @@ def pasta_program() -> str:
 
 
 def program_inside(init_pid: int) -> int:
-    """Return the host process id of the world's X server: pasta may not look at its init, which hides itself."""
-    inside = next((pid for pid in proc.children(init_pid) if proc.command_line(pid)[:1] == ["Xvnc"]), None)
-    if inside is None:
-        raise WorldStartFailed("the world has lost its X server before its network could be joined")
-    return inside
+    """Return the host process id of the world's X server: pasta may not look at its init, which hides itself.
+
+    Raises: WorldStartFailed when there is none for two seconds.
+    """
+
+    def inside() -> int | None:  # the kernel's list of children may lack some while others come and go
+        return next((pid for pid in proc.children(init_pid) if proc.command_line(pid)[:1] == ["Xvnc"]), None)
+
+    try:
+        found = wait_until(inside, deadline=Deadline.after(_INSIDE_S), awaited="the world's X server", poll_s=0.01)
+    except DeadlineExceeded as error:
+        raise WorldStartFailed("the world has lost its X server before its network could be joined") from error
+    assert found is not None
+    return found
 
 
 def pasta_argv(program: str, pid: int, *, as_root: bool) -> list[str]:
