@@ -18,7 +18,7 @@ def main() -> None:
     series = {"check_out_ms": [round(value, 4) for value in found.check_out_ms]}
     accelerator = choose_accelerator().accelerator
     conditions = (
-        f"debian-desktop-vm, 2 processors, 1 GiB each, forked from one, {accelerator}; a step of each every 15 s"
+        f"debian-desktop-vm, 1 processor, 1 GiB each, forked from one, {accelerator}; a step of each every 15 s"
     )
     print(json.dumps({"summary": summary, "series": series, "conditions": conditions}))
 

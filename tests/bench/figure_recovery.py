@@ -18,7 +18,11 @@ def main() -> None:
         plain = found.to_dict()
         summary |= {f"{kind}_{key}": plain[key] for key in ("back_s", "back_s_p50", "finished", "lost", "attempts")}
         series[f"{kind}_back_each_s"] = [round(value, 3) for value in sorted(found.back_each_s)]
-    conditions = f"{COUNT} of each, SIGKILL to every process of theirs; back: the task has done a step on a fresh world"
+    think_s = RecoveryRequest("vm").step_every_s
+    conditions = (
+        f"{COUNT} of each, machines with 1 processor and 1 GiB, tasks that think {think_s:g} s between steps, SIGKILL to "
+        "every process of the worlds; back: the task has done a step on a fresh world"
+    )
     print(json.dumps({"summary": summary, "series": series, "conditions": conditions}))
 
 

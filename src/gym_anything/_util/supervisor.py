@@ -189,7 +189,7 @@ class Supervisor:
         if call.request[0] == wire.SPAWN and call.error is None:
             if not isinstance(call.value, SupervisedProcess):
                 key, pid = call.value
-                *_, stop_signal, grace_s, _, name, _ = call.request
+                *_, stop_signal, grace_s, _, name = call.request
                 call.value = SupervisedProcess(self, key, pid, name, StopPlan(stop_signal, grace_s))
                 self._processes[key] = call.value
             if call.abandoned:

@@ -46,7 +46,7 @@ def spec_of(kind: str, artifacts: str) -> dict[str, Any]:
         "action": [{"type": "mouse"}, {"type": "keyboard"}],
         "recording": {"enable": False, "output_dir": artifacts},
     }
-    if kind == "vm":
+    if kind == "vm":  # one processor: of many machines on few, two virtual ones wait for each other more than they work
         found |= {"runner": "qemu_native", "resources": {"cpu": 1, "mem_gb": 1, "net": False}}
     return found
 

@@ -116,7 +116,7 @@ class Server:
     # --- starting ----------------------------------------------------------------------------------------------
 
     def _spawn(self, number: int, request: list[Any], fds: list[int]) -> None:
-        program, argv, env, cwd, targets, stop_signal, grace_s, world, name, nice = request
+        program, argv, env, cwd, targets, nice, stop_signal, grace_s, world, name = request
         if self._ending:
             raise OSError(errno.ESHUTDOWN, "the supervisor is ending")
         key = self._next_key

@@ -110,11 +110,11 @@ def spawn_request(
         {os.fsencode(key): os.fsencode(value) for key, value in environment.items()},
         os.fsencode(cwd if cwd is not None else _here()),
         list(fds),
+        nice,
         int(plan.signal),
         float(plan.grace_s),
         own.world,
         name,
-        nice,
     )
     return message, list(fds.values())
 

@@ -23,7 +23,7 @@ MAX_FDS = 200  # the kernel passes at most 253 at once
 READ_BYTES = 1 << 16
 
 # Operations, sent by the owner as (number, operation, …); answered by (number, error or None, value).
-SPAWN = "spawn"  # (program, argv, env, cwd, child's fd numbers, stop signal, grace_s, world, name, nice) -> (key, pid)
+SPAWN = "spawn"  # (program, argv, env, cwd, child's fd numbers, nice, stop signal, grace_s, world, name) -> (key, pid)
 SIGNAL = "signal"  # (key, signal) -> None
 STOP = "stop"  # (key, grace_s or None) -> exit code
 STOP_WORLD = "stop-world"  # (world, grace_s or None) -> [(key, name, stop signal, grace_s), …]

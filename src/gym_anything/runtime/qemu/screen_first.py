@@ -16,10 +16,11 @@ from gym_anything.errors import Aborted, StateError
 from gym_anything.runtime.desktop.desktop import Desktop, DesktopFrame, DesktopInfo, InputAck
 from gym_anything.runtime.desktop.laned_desktop import FRAME_LIMIT_S
 from gym_anything.runtime.qemu.guest_desktop import MachineScreen
+from gym_anything.runtime.qemu.turns import PATIENCE_S
 from gym_anything.runtime.runners.base_senses import SettleResult
 
 _AWAITED = "the desktop's hands"
-_HANDS_S = 90.0
+_HANDS_S = PATIENCE_S + 30.0
 """How long whoever acts first waits for the hands: until it is this machine's turn, and they are connected."""
 
 

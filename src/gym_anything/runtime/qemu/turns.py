@@ -9,19 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gym_anything._util.deadline import Deadline
 from gym_anything._util.locks import FileLock
-from gym_anything.errors import Aborted
+from gym_anything._util.waiting import wait_until
+from gym_anything.errors import Aborted, DeadlineExceeded
 from gym_anything.runtime.qemu.cache import cache_root
 
 AT_ONCE = max(2, os.cpu_count() or 1)
 PATIENCE_S = 60.0
 """A courtesy, no right: who has waited so long goes on all the same, so nobody is held up by machines that hang."""
 _LOOK_S, _POLL_S = 0.2, 0.01
+_AWAITED = "a machine's turn to wake"
 
 
 class Turns:
@@ -34,42 +36,41 @@ class Turns:
     @contextmanager
     def mine(self, aborted: Callable[[], bool]) -> Iterator[None]:
         """Wait for a turn and have it for the block. Raises: Aborted when ``aborted`` says so while it waits."""
-        ends = time.monotonic() + self._patience_s
+        patience = Deadline.after(self._patience_s)
         with contextlib.ExitStack() as stack:
-            if self._in_process(ends, aborted):
+            if self._in_process(patience, aborted):
                 stack.callback(self._free.release)
-                lock = self._on_host(ends, aborted)
-                if lock is not None:
-                    stack.callback(lock.release)
+                # Whose patience is over, or who cannot write where the turns are (a full disk), goes on without one.
+                with contextlib.suppress(DeadlineExceeded, OSError):
+                    stack.callback(self._on_host(patience, aborted).release)
             yield
 
-    def _in_process(self, ends: float, aborted: Callable[[], bool]) -> bool:
+    def _in_process(self, patience: Deadline, aborted: Callable[[], bool]) -> bool:
         had = self._free.acquire(blocking=False)
-        while not had and (left := _left(ends, aborted)) > 0:
-            had = self._free.acquire(timeout=min(_LOOK_S, left))
+        while not had and not patience.expired():
+            if aborted():
+                raise Aborted(f"aborted while waiting for {_AWAITED}")
+            had = self._free.acquire(timeout=min(_LOOK_S, patience.remaining()))
         return had
 
-    def _on_host(self, ends: float, aborted: Callable[[], bool]) -> FileLock | None:
+    def _on_host(self, patience: Deadline, aborted: Callable[[], bool]) -> FileLock:
         folder = self._folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        pause = threading.Event()
-        while True:
-            for number in range(self._at_once):
-                lock = FileLock.try_acquire(folder / f"turn-{number}")
-                if lock is not None:
-                    return lock
-            if _left(ends, aborted) <= 0:
-                return None
-            pause.wait(_POLL_S)
+
+        def free() -> FileLock | None:
+            tried = (FileLock.try_acquire(folder / f"turn-{number}") for number in range(self._at_once))
+            return next((lock for lock in tried if lock is not None), None)
+
+        lock = wait_until(free, deadline=patience, awaited=_AWAITED, poll_s=_POLL_S, aborted=aborted)
+        assert lock is not None
+        return lock
 
 
-def _left(ends: float, aborted: Callable[[], bool]) -> float:
-    if aborted():
-        raise Aborted("aborted while other machines were waking")
-    return ends - time.monotonic()
+def _new() -> Turns:
+    return Turns(lambda: cache_root() / "turns", AT_ONCE, PATIENCE_S)
 
 
-_turns = Turns(lambda: cache_root() / "turns", AT_ONCE, PATIENCE_S)
+_turns = _new()
 
 
 def turns() -> Turns:
@@ -79,7 +80,7 @@ def turns() -> Turns:
 
 def _after_fork_in_child() -> None:
     global _turns
-    _turns = Turns(lambda: cache_root() / "turns", AT_ONCE, PATIENCE_S)
+    _turns = _new()
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

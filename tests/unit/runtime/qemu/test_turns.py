@@ -84,3 +84,10 @@ with Turns(lambda: Path(sys.argv[1]), 1, 30).mine(lambda: False):
             other.kill()
     with turns.mine(lambda: False):
         assert FileLock.try_acquire(tmp_path / "turn-0") is None
+
+
+def test_where_turns_cannot_be_written_down_there_are_those_of_this_process(tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("")
+    turns = Turns(lambda: tmp_path / "a file" / "turns", 1, 30)
+    with turns.mine(lambda: False), pytest.raises(Aborted), turns.mine(lambda: True):
+        pytest.fail("it had a turn that was not free")

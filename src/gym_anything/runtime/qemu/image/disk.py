@@ -23,8 +23,8 @@ COMMAND_LINE = (
 """Interrupts go to the processor that the X server and the desktop service are bound to (``CPUAffinity`` of their
 units): so a click and its picture wake one thread of an emulated machine, not two by turns. Network cards have no
 IPv6 address, which a copy would make anew with its card's own address; loopback has one. The last line leaves out work
-that every copy would do anew: clearing empty tables of the file system, statistics of waiting, security modules
-without a policy."""
+that every copy would do anew: waking USB for the first input, clearing empty tables of the file system, statistics
+of waiting, security modules without a policy."""
 
 
 @dataclass(frozen=True, slots=True)
