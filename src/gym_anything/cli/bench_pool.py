@@ -138,7 +138,7 @@ def scale(counts: str, step_s: float, steps: int, shards: int | None, as_json: b
 
 
 @click.command()
-@click.option("--worlds", type=click.Choice(["simulated", "desktop"]), default="simulated", show_default=True)
+@click.option("--worlds", type=click.Choice(["simulated", "desktop", "vm"]), default="simulated", show_default=True)
 @click.option("--episodes", type=click.IntRange(1), help="[default: 2000 simulated, 100 real ones]")
 @click.option("--replicas", type=click.IntRange(1), help="[default: 64 simulated, 8 real ones]")
 @click.option("--seed", type=int, default=1, show_default=True, help="Where chance begins.")
@@ -146,16 +146,16 @@ def scale(counts: str, step_s: float, steps: int, shards: int | None, as_json: b
 def chaos(worlds: str, episodes: int | None, replicas: int | None, seed: int, as_json: bool) -> int:
     """Play episodes on a pool whose worlds fail in every way, and count what was lost or done twice.
 
-    Local desktops are killed, stopped, hung, slowed, starved of memory and of disk, lose answers, and die with their
-    shard (as root, who can mount a small disk). Exit code 1 when an episode was lost or wrong, an input applied twice,
-    a world left.
+    Local desktops and machines are killed, stopped, hung, slowed, starved of memory and of disk, lose answers, and die
+    with their shard (as root, who can mount a small disk); a guest's kernel crashes. Exit code 1 when an episode was
+    lost or wrong, an input applied twice, a world left.
     """
     from gym_anything.measure.chaos_series import ChaosRequest, measure_chaos
     from gym_anything.measure.real_chaos_series import RealChaosRequest, measure_real_chaos
 
     with measuring() as on_news:
-        if worlds == "desktop":
-            real = RealChaosRequest(episodes or 100, replicas=replicas or 8, seed=seed)
+        if worlds != "simulated":
+            real = RealChaosRequest(worlds, episodes or 100, replicas=replicas or 8, seed=seed)
             found = measure_real_chaos(real, on_news).to_dict()
         else:
             request = ChaosRequest(episodes=episodes or 2000, replicas=replicas or 64, seed=seed)

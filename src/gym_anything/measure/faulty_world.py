@@ -10,6 +10,8 @@ from typing import Any
 from gym_anything.measure.journal import Journal
 from gym_anything.pool.environment_world import EnvironmentChoice, EnvironmentWorld
 
+_CRASH = "echo c > /proc/sysrq-trigger"
+"""The guest's kernel ends there; its machine is none the wiser."""
 HOG = "python3 -c 'x = [b\"x\" * (1 << 24) for _ in range(200)]' || true"
 """Takes 3.2 GB, if nobody stops it."""
 
@@ -19,7 +21,7 @@ def faulty_worlds(
 ) -> Callable[[], Any]:
     """Return what makes worlds; see ``WorldSource``.
 
-    Args: chances: of ``lost_answer`` and ``out_of_memory``, for each step.
+    Args: chances: of ``lost_answer``, ``out_of_memory`` and ``crashed_guest``, for each step.
     """
     book, chosen, chance = Journal(Path(journal)), EnvironmentChoice.from_dict(choice), random.Random(seed)
     return lambda: FaultyWorld(chosen, book, chances, random.Random(chance.random()))
@@ -48,6 +50,9 @@ class FaultyWorld(EnvironmentWorld):
         if self._happens("out_of_memory"):
             self._journal.write("fault", kind="out_of_memory", world=world)
             self._running().runner.exec(HOG, use_pty=False, timeout=20)
+        if self._happens("crashed_guest"):
+            self._journal.write("fault", kind="crashed_guest", world=world)
+            self._running().runner.exec(_CRASH, use_pty=False, timeout=1)
         value = super().perform(operation, argument)
         if self._happens("lost_answer"):
             self._journal.write("fault", kind="lost_answer", world=world)

@@ -1,6 +1,6 @@
-"""Chaos on real local desktops: episodes that write lines into a terminal while their worlds are broken in every way.
+"""Chaos on real worlds: episodes that write lines into a terminal while their worlds are broken in every way.
 
-What counts is what the desktops themselves hold: at the end of an episode the file that its terminal wrote must have
+What counts is what the worlds themselves hold: at the end of an episode the file that its terminal wrote must have
 each line once, in order. What was applied in worlds that are gone is known from a journal, written before each input.
 """
 
@@ -19,9 +19,9 @@ from gym_anything._util.waiting import wait_until
 from gym_anything.errors import DeadlineExceeded
 from gym_anything.measure.journal import Journal
 from gym_anything.measure.passing_time import pass_time
-from gym_anything.measure.real_faults import FaultInjector, small_disk
-from gym_anything.measure.world_pool import OnNews, spec_of, world_processes
-from gym_anything.pool.environment_world import EnvironmentChoice, environment_rules
+from gym_anything.measure.real_faults import INSIDE, OUTSIDE, FaultInjector, small_disk
+from gym_anything.measure.world_pool import OnNews, choice_of, make_first, spec_of, world_processes
+from gym_anything.pool.environment_world import environment_rules
 from gym_anything.pool.guard import GuardRules
 from gym_anything.pool.pool import Lease
 from gym_anything.pool.replica_health import HealthRules
@@ -32,7 +32,7 @@ from gym_anything.pool.tasks import TaskOutcome, run_task
 
 _UP_S, _LIMIT_S, _LEFT_S, _FULL_S = 300.0, 1800.0, 30.0, 5.0
 _WRITTEN_S, _LOOK_S = 10.0, 0.05
-_HEALTH = HealthRules(probe_every_s=1.0, probe_limit_s=2.0, missed_limit=3)
+_HEALTH = HealthRules(probe_every_s=1.0, probe_limit_s=5.0, missed_limit=3)
 _RULES = ReplicaRules(
     create_limit_s=120.0, reset_limit_s=120.0, back_off_s=0.1, back_off_max_s=2.0, crash_limit=1000, health=_HEALTH
 )
@@ -47,8 +47,13 @@ _TERMINAL = (
 
 @dataclass(frozen=True, slots=True)
 class RealChaosRequest:
-    """What is played: ``episodes`` of ``steps`` lines on ``replicas``; a fault from outside every ``fault_every_s``."""
+    """What is played, on worlds of a ``kind`` (``desktop``, ``vm``).
 
+    Attributes:
+        episodes, steps: so many, of so many lines each. fault_every_s: how often there is a fault from outside.
+    """
+
+    kind: str = "desktop"
     episodes: int = 100
     steps: int = 6
     replicas: int = 8
@@ -103,20 +108,21 @@ class _Chaos:
         self._request, self._journal, self._disk, self._top = request, journal, disk, top
         self.found = RealChaosFound(request)
         self._broken: list[tuple[str, float]] = []
-        spec = spec_of("desktop", str(disk)) | {"resources": {"mem_gb": 1, "net": False}}
-        choice = EnvironmentChoice(spec, fast_io=True).with_runner()
+        spec = spec_of(request.kind, str(disk)) | {"resources": {"cpu": 1, "mem_gb": 1, "net": False}}
+        self._choice = choice_of(request.kind, spec)
         arguments = {
-            "choice": choice.to_dict(),
+            "choice": self._choice.to_dict(),
             "journal": str(top / "journal.jsonl"),
-            "chances": {"lost_answer": 0.03, "out_of_memory": 0.03},
+            "chances": dict.fromkeys(INSIDE[request.kind], 0.03),
             "seed": request.seed,
         }
         self._source = WorldSource("gym_anything.measure.faulty_world:faulty_worlds", arguments)
         changes: dict[str, Any] = {"replica": _RULES, "guard": GuardRules(unknown_mib=100), "cold": False}
-        self._rules = environment_rules(choice, least=request.replicas, creating_at_once=4, **changes)
+        self._rules = environment_rules(self._choice, least=request.replicas, creating_at_once=4, **changes)
 
     async def play(self, on_news: OnNews) -> RealChaosFound:
         request, done = self._request, 0
+        make_first(self._choice)
 
         async def one() -> TaskOutcome[list[str]]:
             nonlocal done
@@ -127,7 +133,7 @@ class _Chaos:
 
         async with ShardedPool(self._source, self._rules, shards=request.shards) as pool:
             await pool.ready(request.replicas, Deadline.after(_UP_S))
-            injecting = asyncio.create_task(self._inject(FaultInjector(pool, self._journal, self._disk, request.seed)))
+            injecting = asyncio.create_task(self._inject(pool))
             try:
                 outcomes = await asyncio.gather(*(one() for _ in range(request.episodes)))
             finally:
@@ -138,9 +144,11 @@ class _Chaos:
         self._judge(outcomes)
         return self.found
 
-    async def _inject(self, injector: FaultInjector) -> None:
+    async def _inject(self, pool: ShardedPool) -> None:
+        request = self._request
+        injector = FaultInjector(pool, self._journal, self._disk, OUTSIDE[request.kind], request.seed)
         while True:
-            await pass_time(self._request.fault_every_s)
+            await pass_time(request.fault_every_s)
             await injector.one()
 
     async def _episode(self, lease: Lease) -> list[str]:

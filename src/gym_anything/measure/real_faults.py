@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from gym_anything.measure.passing_time import pass_time
 from gym_anything.measure.world_pool import world_processes
 from gym_anything.pool.shards.sharded_pool import ShardedPool
 
-OUTSIDE = ("killed", "stopped", "hung", "slow", "disk_full", "shard_killed")
-INSIDE = ("lost_answer", "out_of_memory")
-"""Those that ``FaultyWorld`` does."""
+_ALWAYS = ("killed", "stopped", "slow", "disk_full", "shard_killed")
+OUTSIDE = {"desktop": (*_ALWAYS, "hung"), "vm": _ALWAYS}
+INSIDE = {"desktop": ("lost_answer", "out_of_memory"), "vm": ("lost_answer", "out_of_memory", "crashed_guest")}
+"""Those that ``FaultyWorld`` does: a machine's own processes are out of reach from outside."""
 _SERVICE = "ga-desktop"
 _SLOW_TURNS, _SLOW_S, _FULL_S = 4, 0.3, 0.5
 _SMALL_MIB = 192
@@ -44,10 +45,10 @@ def small_disk(top: Path) -> Iterator[Path]:
 class FaultInjector:
     """Does one fault after another to worlds that chance picks."""
 
-    def __init__(self, pool: ShardedPool, journal: Journal, disk: Path, seed: int) -> None:
+    def __init__(self, pool: ShardedPool, journal: Journal, disk: Path, kinds: Sequence[str], seed: int) -> None:
         self._pool, self._journal, self._disk = pool, journal, disk
         self._chance = random.Random(seed)
-        self._kinds: list[str] = []
+        self._all, self._kinds = kinds, list[str]()
 
     async def one(self) -> None:
         """Do the next fault; does nothing when there is no world."""
@@ -57,7 +58,7 @@ class FaultInjector:
         if not worlds:
             return
         if not self._kinds:
-            self._kinds = self._chance.sample(OUTSIDE, len(OUTSIDE))
+            self._kinds = self._chance.sample(self._all, len(self._all))
         kind, world = self._kinds.pop(), self._chance.choice(sorted(worlds))
         await getattr(self, f"_{kind}")(world, worlds[world])
 

@@ -51,6 +51,21 @@ def spec_of(kind: str, artifacts: str) -> dict[str, Any]:
     return found
 
 
+def choice_of(kind: str, spec: dict[str, Any]) -> EnvironmentChoice:
+    """Return worlds of a spec, those that are machines forked from a saved one."""
+    cache: dict[str, Any] = {"cache_level": "post_start", "use_savevm": True} if kind == "vm" else {}
+    return EnvironmentChoice(spec, fast_io=True, **cache).with_runner()
+
+
+def make_first(choice: EnvironmentChoice) -> None:
+    """Bring one up and end it: what others are made from is there afterwards."""
+    first = choice.make_world()
+    try:
+        first.create()
+    finally:
+        first.destroy()
+
+
 @contextmanager
 def world_pool(kind: str, count: int, on_news: OnNews, **changes: Any) -> Iterator[WorldPool]:
     """Give what a pool of so many is made of; what machines are forked from is there then.
@@ -59,17 +74,11 @@ def world_pool(kind: str, count: int, on_news: OnNews, **changes: Any) -> Iterat
     Raises: MissingDependency with the fix; what worlds raise.
     """
     with tempfile.TemporaryDirectory(prefix="ga-pool-") as artifacts:
-        spec = spec_of(kind, artifacts)
-        cache: dict[str, Any] = {"cache_level": "post_start", "use_savevm": True} if kind == "vm" else {}
-        choice = EnvironmentChoice(spec, fast_io=True, **cache).with_runner()
+        choice = choice_of(kind, spec_of(kind, artifacts))
         rules: dict[str, Any] = {"guard": GuardRules(unknown_mib=_ESTIMATE_MIB[kind]), "cold": False}
         rules |= {"creating_at_once": _AT_ONCE[kind], **changes}
         on_news("a first world", 0.0)
-        first = choice.make_world()
-        try:
-            first.create()
-        finally:
-            first.destroy()
+        make_first(choice)
         yield WorldPool(choice, environment_rules(choice, least=count, **rules))
 
 

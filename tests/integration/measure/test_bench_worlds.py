@@ -18,6 +18,7 @@ from gym_anything.measure.utilisation_series import UtilisationRequest, draw, me
 from gym_anything.pool.tasks import Attempt, TaskOutcome
 from tests.conftest import RequireBackend
 from tests.e2e.local_world import require_local_world
+from tests.qemu_machines import require_qemu
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 
@@ -56,6 +57,16 @@ def test_chaos_on_real_desktops_loses_nothing(require_backend: RequireBackend) -
     assert code == 0, found
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+def test_chaos_on_real_machines_loses_nothing(require_backend: RequireBackend) -> None:
+    require_qemu(require_backend)
+    require_backend("mount", os.geteuid() == 0, "needs root, to mount a small disk")
+    code, found = run("chaos", "--worlds", "vm", "--episodes", "20", "--replicas", "4")
+    assert found["faults"] >= 10
+    assert code == 0, found
+
+
 def test_a_slow_policy_leaves_worlds_idle_in_batches() -> None:
     request = UtilisationRequest(episodes=24, replicas=12, steps=4, step_s=0.005, seed=3)
     found = measure_utilisation(request).to_dict()
@@ -67,7 +78,7 @@ def test_a_slow_policy_leaves_worlds_idle_in_batches() -> None:
 
 def test_chaos_counts_what_is_lost_wrong_and_done_twice(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.jsonl")
-    chaos = _Chaos(RealChaosRequest(episodes=3, steps=2), journal, tmp_path, tmp_path)
+    chaos = _Chaos(RealChaosRequest("desktop", episodes=3, steps=2), journal, tmp_path, tmp_path)
     for world, token in (("a", "1.1-0"), ("a", "1.1-0"), ("a", "1.1-1"), ("b", "2.2-0"), ("c", "3.3-0")):
         journal.write("step", world=world, token=token)
     journal.write("fault", kind="killed", world="b")
