@@ -28,6 +28,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # A machine in waiting outlives the world that it was started beside: to a test that looks for leaks it is one.
     os.environ.setdefault("GYM_ANYTHING_QEMU_WAITING", "0")
+    os.environ.setdefault("GYM_ANYTHING_QEMU_TEMPLATE_REST_S", "0")  # each of many templates would wait that long
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -30,6 +31,25 @@ def fast(qemu_backend: None) -> Iterator[QemuNativeRunner]:
     try:
         runner.start()
         yield runner
+    finally:
+        runner.stop()
+
+
+def translated(world: QemuNativeRunner) -> int:
+    """Return how many pieces of the guest's code QEMU has translated so far: each is one that had not run before."""
+    told = world._running("count").process.qmp.human("info jit", deadline=Deadline.after(10))
+    return int(re.search(r"TB count\s+(\d+)", told)[1])  # type: ignore[index]
+
+
+def test_a_copy_does_not_do_again_what_a_guest_does_once_for_its_first_key(qemu_backend: None) -> None:
+    runner = QemuNativeRunner(spec_of())
+    runner.set_fast_io(True)
+    try:
+        runner.start()
+        runner.inject_action({"mouse": {"move": [40, 40]}})
+        before = translated(runner)
+        runner.inject_action({"keyboard": {"keys": ["shift"]}})
+        assert translated(runner) - before < 3000, "all programs read the keyboard's map: 7,000 pieces"
     finally:
         runner.stop()
 

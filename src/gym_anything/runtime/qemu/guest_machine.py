@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
+from gym_anything.actions.model import InputOp, Move, PressKeys
 from gym_anything.errors import (
     Aborted,
     BootTimedOut,
@@ -291,6 +292,18 @@ class GuestMachine:
             raise CheckpointError(
                 f"the guest's machine id stays on its disk: {done.stderr.decode(errors='replace')[-300:]}"
             )
+
+    def try_hands(self, deadline: Deadline) -> None:
+        """Move the pointer and back, press a key that does nothing: a guest's first input costs it more than others.
+
+        All programs read the map of a keyboard that speaks for the first time. The desktop service's is one of its own.
+        """
+        desktop = self._desktop
+        assert isinstance(desktop, GuestDesktop), "a machine that was booted, not copied"
+        x, y = desktop.pointer(deadline=deadline)
+        ops: list[InputOp] = [Move(x ^ 1, y), Move(x, y), PressKeys(("Shift_L",))]
+        desktop.send_by_service(ops, deadline)
+        desktop.send(ops, deadline=deadline)
 
     def flush(self, deadline: Deadline) -> None:
         """Have everything that the guest has written on its disk. Raises: CheckpointError."""

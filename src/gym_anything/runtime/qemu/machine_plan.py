@@ -61,8 +61,9 @@ class MachinePlan:
             firmware_files=((TOKEN_FILE, token_file),),
             incoming=incoming,
             vnc_socket=vnc_socket,
+            # What is saved for others has both kinds of hands tried: see ``GuestMachine.try_hands``.
             frames="qmp" if ram.share else self.frames,
-            hands=self.hands,
+            hands="uinput" if ram.share else self.hands,
             input_devices=self.input_devices,
         )
 

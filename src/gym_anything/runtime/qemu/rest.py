@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gym_anything._util import proc
+from gym_anything._util import env_vars, proc
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.errors import DeadlineExceeded
@@ -21,41 +21,60 @@ WINDOW_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """At rest is what took no more than ``share`` of a processor for ``WINDOW_S``.
+    """At rest is what took no more than ``share`` of a processor for ``WINDOW_S``, after ``least_s``.
 
     One that never rests, or whose host is busy, is saved as it is after ``longest_s``.
     """
 
     share: float
     longest_s: float
+    least_s: float = 0.0
 
 
-CALM, STILL = Rest(0.05, 20.0), Rest(0.007, 45.0)
-"""Of what somebody saves on his way; of the machine that all are made from, where half a minute is well spent. An
-emulated desktop that is still takes 0.003 of a processor."""
+CALM = Rest(0.05, 20.0)
+"""Of what somebody saves on his way."""
+LEAST_S = env_vars.declare(
+    "GYM_ANYTHING_QEMU_TEMPLATE_REST_S",
+    env_vars.not_negative,
+    30.0,
+    "Seconds that a machine is left alone, once for an image, before it is saved for all others to be copied from. "
+    "Default 30: so long its panel looks for a compositor, and each copy would go on doing so.",
+    "gym_anything.runtime.qemu.rest",
+)
+
+
+def still() -> Rest:
+    """Return what is asked of the machine that all are made from, where half a minute is well spent.
+
+    An emulated desktop that is still takes 0.002 of a processor, and 0.004 while its panel looks: the quicker the host,
+    the less they differ, so the panel's half minute, which began a little before, is waited for in any case.
+    """
+    least_s = LEAST_S.get()
+    return Rest(0.007, least_s + 15.0, least_s)
 
 
 def await_rest(
     pid: int,
     rest: Rest,
     *,
-    ticks: Callable[[int], int] = lambda pid: sum(map(proc.cpu_ticks, (pid, *proc.descendants(pid)))),
+    used_s: Callable[[int], float] = lambda pid: sum(map(proc.cpu_s, (pid, *proc.descendants(pid)))),
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], object] = time.sleep,
 ) -> bool:
     """Wait until a machine rests; return whether it does. Blocks: three seconds at least.
 
-    Args: pid: of QEMU, or of what it is a child of. The others are a test's: ticks of processor time, clock, pause.
+    Args: pid: of QEMU, or of what it is a child of. The others are a test's: processor time, clock, pause.
     """
-    began, used = now(), ticks(pid)
+    first = began = now()
+    used = used_s(pid)
 
     def rests() -> bool:
         nonlocal began, used
         if now() - began < WINDOW_S:
             return False
         seconds, last = now() - began, used
-        began, used = now(), ticks(pid)
-        return (used - last) / proc.CLOCK_TICKS_PER_S <= rest.share * seconds
+        began, used = now(), used_s(pid)
+        return began - first >= rest.least_s and used - last <= rest.share * seconds
 
     deadline = Deadline(now() + rest.longest_s, now=now)
     try:

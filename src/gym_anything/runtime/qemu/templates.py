@@ -7,6 +7,7 @@ A template is a checkpoint with these files: ``ram`` (the memory, which clones m
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from gym_anything.runtime.qemu.machine_process import MachineProcess
 from gym_anything.runtime.qemu.machine_spec import DiskLayer, MachineSpec, Ram
 from gym_anything.runtime.qemu.memory_copy import MemoryCopy, MemoryFiles, WholeCopy
 from gym_anything.runtime.qemu.overlay import make_overlay
-from gym_anything.runtime.qemu.rest import CALM, STILL, await_rest
+from gym_anything.runtime.qemu.rest import CALM, await_rest, still
 from gym_anything.runtime.qemu.saved_machine import pause, resume, save
 
 RAM, STATE, DISK, EMPTY, TOKEN = "ram", "state", "disk.qcow2", "empty.qcow2", "token"
@@ -84,7 +85,7 @@ class Templates:
 
         Raises: what ``GuestMachine.boot`` raises; CheckpointLocked, CheckpointError.
         """
-        material = KeyMaterial({"kind": BOOTED, "facts": plan.facts()})
+        material = KeyMaterial({"kind": BOOTED, "facts": plan.facts(), "rest": dataclasses.asdict(still())})
         found = self.store.find(material.key)
         if found is not None:
             return found
@@ -119,7 +120,7 @@ class Templates:
             try:
                 watch(machine)
                 self._bring_up(machine, plan, staging, below, deadline)
-                await_rest(machine.process.pid, CALM if parents else STILL)
+                await_rest(machine.process.pid, CALM if parents else still())
                 pause(machine.process, deadline)
                 save(machine.process, staging / STATE, deadline, memory_in_file=True)
             finally:
@@ -183,6 +184,7 @@ class Templates:
         )
         machine.boot(spec, plan.emulator, deadline)
         machine.keep_identity_in_memory(deadline)
+        machine.try_hands(deadline)
         machine.flush(deadline)
         machine.disconnect()
 
