@@ -4,13 +4,14 @@
 
     def kind(choice: EnvironmentChoice) -> MakePool:
         rules = environment_rules(choice, least=1, most=16)
-        return lambda guard, label: Pool(choice.make_world, rules, guard=guard, label=label)
+        source = WorldSource.of_environments(choice)
+        return lambda guard, label: ShardedPool(source, rules, shards=2, guard=guard, label=label)
 
     with DataServer(lambda: MixedPool({"writer": kind(writer), "sheet": kind(sheet)}, most=16)) as server:
         server.reset([{"env": "writer", "task": "write_note"}, {"env": "sheet", "task": "sum_column"}])
 
 A task names its environment (``TaskRequest.env``). When all places are taken, a replica that rests makes way for one of
-the kind that is waited for.
+the kind that is waited for. Its kinds are ``Pool`` (replicas in this process) or ``ShardedPool``.
 """
 
 from __future__ import annotations

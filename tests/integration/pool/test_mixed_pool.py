@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,7 +20,10 @@ from gym_anything.pool.guard import Guard
 from gym_anything.pool.mixed_pool import MakePool, MixedPool
 from gym_anything.pool.pool import Pool, PoolRules
 from gym_anything.pool.replica_state import State
+from gym_anything.pool.shards.sharded_pool import ShardedPool
+from gym_anything.pool.shards.source import WorldSource
 from gym_anything.pool.tasks import run_task
+from gym_anything.pool.world import Vitals
 from tests.integration.pool.test_pool import ROOMY, RULES, Made
 from tests.unit.episode.fake_envs import env_spec, task_spec
 
@@ -136,3 +140,49 @@ def test_an_episode_begins_on_another_replica_when_the_first_goes_meanwhile() ->
             assert len(lost) == 1
 
     asyncio.run(whole())
+
+
+class Named:
+    """A world in a shard that answers with its kind."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def create(self) -> None: ...
+
+    def recycle(self) -> None: ...
+
+    def probe(self, deep: bool) -> Vitals:
+        return Vitals(10.0)
+
+    def perform(self, operation: str, argument: Any) -> Any:
+        return {"kind": self.kind, "pid": os.getpid()}
+
+    def abort(self) -> None: ...
+
+    def destroy(self) -> None: ...
+
+
+def named_worlds(kind: str) -> Callable[[], Named]:
+    """Return what makes worlds; see ``WorldSource``."""
+    return lambda: Named(kind)
+
+
+def test_the_kinds_may_live_in_shards_and_make_way_for_each_other() -> None:
+    def sharded(name: str) -> MakePool:
+        source = WorldSource("tests.integration.pool.test_mixed_pool:named_worlds", {"kind": name})
+        rules = PoolRules(least=0, most=1, replica=RULES)
+        return lambda guard, label: ShardedPool(source, rules, shards=1, read=lambda: ROOMY, guard=guard, label=label)
+
+    async def whole() -> list[dict[str, Any]]:
+        found = []
+        async with MixedPool({name: sharded(name) for name in "ab"}, most=1) as pool:
+            for name in "aba":
+                lease = await pool.acquire_for({"env": name}, Deadline.after(SOON))
+                found.append(await lease.perform("who", None))
+                lease.release()
+        return found
+
+    found = asyncio.run(whole())
+    assert [one["kind"] for one in found] == ["a", "b", "a"]
+    assert os.getpid() not in {one["pid"] for one in found}

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gym_anything.pool.guard import HostReading
+from gym_anything.pool.guard import Guard, HostReading
 from gym_anything.pool.host_reading import read_host
 from gym_anything.pool.observer import PoolObserver
 from gym_anything.pool.pool import Pool, PoolRules
@@ -54,13 +54,15 @@ class ShardedPool(Pool):
         read: Callable[[], HostReading] = read_host,
         clock: Callable[[], float] = time.monotonic,
         observer: PoolObserver | None = None,
+        guard: Guard | None = None,
+        label: str = "",
     ) -> None:
         """Nothing is started before ``start``.
 
-        Args: shards: how many processes; None: as ``shard_count`` says.
+        Args: shards: how many processes; None: as ``shard_count`` says. The others: as of ``Pool``.
         Raises: ValueError for less than one.
         """
-        super().__init__(_nowhere, rules, read=read, clock=clock, observer=observer)
+        super().__init__(_nowhere, rules, read=read, clock=clock, observer=observer, guard=guard, label=label)
         count = shard_count(rules.most, read().cores) if shards is None else shards
         if count < 1:
             raise ValueError(f"a pool has at least one shard, not {count}")
