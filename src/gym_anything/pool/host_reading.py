@@ -17,7 +17,7 @@ def read_host(proc: Path = Path("/proc"), cgroup_root: Path = Path("/sys/fs/cgro
     """Return the present reading. Raises: OSError where ``/proc`` cannot be read.
 
     Source: proc(5) ``meminfo``, ``loadavg``, ``pressure``; kernel documentation of cgroup v1
-    (``memory.limit_in_bytes``) and v2 (``memory.max``, ``memory.current``, ``cpu.max``).
+    (``memory.limit_in_bytes``) and v2 (``memory.max``, ``memory.high``, ``memory.current``, ``cpu.max``).
     """
     memory = _meminfo(proc / "meminfo")
     reading = HostReading(
@@ -64,19 +64,22 @@ def _groups(listing: Path, root: Path) -> list[Path]:
 
 
 def _bounded(reading: HostReading, group: Path) -> HostReading:
-    """Tighten a reading by one group's limits."""
-    limit = _number(group / "memory.max") or _number(group / "memory.limit_in_bytes")
-    used = _number(group / "memory.current") or _number(group / "memory.usage_in_bytes") or 0
-    if limit is not None and limit < _UNLIMITED and limit / _MIB < reading.memory_mib:
+    """Tighten a reading by one group's limits: the fullest group bounds what is left, be it not the smallest."""
+    limit = _memory_limit(group)
+    if limit is not None:
+        used = _first_number(group, "memory.current", "memory.usage_in_bytes") or 0
         left_mib = max(0.0, (limit - used + _reclaimable(group)) / _MIB)
-        reading = replace(
-            reading,
-            memory_mib=limit / _MIB,
-            available_mib=min(reading.available_mib, left_mib),
-            limit=f"control group {group.name or '/'}",
-        )
+        reading = replace(reading, memory_mib=min(reading.memory_mib, limit / _MIB))
+        if left_mib < reading.available_mib:
+            reading = replace(reading, available_mib=left_mib, limit=f"control group {group.name or '/'}")
     cores = _cores(group)
     return reading if cores is None or cores >= reading.cores else replace(reading, cores=cores)
+
+
+def _memory_limit(group: Path) -> int | None:
+    """Return the lowest limit in bytes; above ``memory.high`` the kernel slows a group down until it takes less."""
+    found = (_number(group / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes"))
+    return min((limit for limit in found if limit is not None and limit < _UNLIMITED), default=None)
 
 
 def _reclaimable(group: Path) -> int:
@@ -85,7 +88,8 @@ def _reclaimable(group: Path) -> int:
         facts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     except OSError:
         return 0
-    return int(facts.get("inactive_file", facts.get("total_inactive_file", "0")))
+    # v1 counts a group alone under the plain name, and with the groups in it, as its limit does, under "total_"
+    return int(facts.get("total_inactive_file", facts.get("inactive_file", "0")))
 
 
 def _cores(group: Path) -> float | None:
@@ -96,6 +100,10 @@ def _cores(group: Path) -> float | None:
     if not quota.isdigit() or not period.isdigit() or int(quota) == 0:
         return None
     return int(quota) / int(period)
+
+
+def _first_number(group: Path, *names: str) -> int | None:
+    return next((number for name in names if (number := _number(group / name)) is not None), None)
 
 
 def _number(path: Path) -> int | None:

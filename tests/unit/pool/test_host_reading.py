@@ -67,6 +67,40 @@ def test_version_1_groups_bound_what_is_available(proc: Path, tmp_path: Path) ->
     assert (reading.memory_mib, reading.available_mib, reading.cores) == (4096, 3072, 0.25)
 
 
+def test_a_fuller_group_around_ours_bounds_what_is_available(proc: Path, tmp_path: Path) -> None:
+    (proc / "self" / "cgroup").write_text("0::/pod/box\n")
+    root = tmp_path / "cgroup"
+    write(root / "pod", memory__max=f"{6 * GIB}\n", memory__current=f"{int(5.9 * GIB)}\n")
+    write(root / "pod" / "box", memory__max=f"{4 * GIB}\n", memory__current=f"{GIB}\n")
+    reading = read_host(proc, root)
+    assert reading.memory_mib == 4096 and reading.available_mib == pytest.approx(0.1 * 1024, abs=1)
+    assert reading.limit == "control group pod"
+
+
+def test_a_group_larger_than_the_host_bounds_it_once_it_is_full(proc: Path, tmp_path: Path) -> None:
+    (proc / "self" / "cgroup").write_text("0::/pod\n")
+    write(tmp_path / "pod", memory__max=f"{32 * GIB}\n", memory__current=f"{31 * GIB}\n")
+    reading = read_host(proc, tmp_path)
+    assert (reading.memory_mib, reading.available_mib, reading.limit) == (24576, 1024, "control group pod")
+
+
+def test_where_a_group_is_slowed_down_is_its_limit(proc: Path, tmp_path: Path) -> None:
+    (proc / "self" / "cgroup").write_text("0::/pod\n")
+    group = {"memory__max": f"{8 * GIB}\n", "memory__high": f"{3 * GIB}\n", "memory__current": f"{GIB}\n"}
+    write(tmp_path / "pod", **group)
+    assert (read_host(proc, tmp_path).memory_mib, read_host(proc, tmp_path).available_mib) == (3072, 2048)
+    write(tmp_path / "pod", memory__high="max\n")
+    assert read_host(proc, tmp_path).available_mib == 7168
+
+
+def test_version_1_gives_up_the_files_of_groups_within_too(proc: Path, tmp_path: Path) -> None:
+    (proc / "self" / "cgroup").write_text("4:memory:/a\n")
+    group = tmp_path / "memory" / "a"
+    write(group, memory__limit_in_bytes=f"{4 * GIB}", memory__usage_in_bytes=f"{3 * GIB}")
+    write(group, memory__stat=f"inactive_file 0\ntotal_inactive_file {GIB}\n")
+    assert read_host(proc, tmp_path).available_mib == 2048
+
+
 def test_no_quota_is_no_bound(proc: Path, tmp_path: Path) -> None:
     (proc / "self" / "cgroup").write_text("5:cpu:/a\n")
     write(tmp_path / "cpu" / "a", cpu__cfs_quota_us="-1", cpu__cfs_period_us="100000")
