@@ -252,7 +252,7 @@ CLAIMS = (
     ("provisioning of a disk against a full copy", "37 times", "pool_disk", "{times_faster} times; the base has {base_mib} MiB of data, the copy goes to the disk"),
     ("recovery from a state in which all replicas have crashed", "within a short window", "recovery",
         "{vm_back_s} s until each of 128 tasks is at work on a fresh machine, {vm_lost} lost"),
-    ("throughput from tens to a thousand replicas", "nearly linear", "pool_scale", "{at_1024_efficiency} of linear at 1,024; simulated replicas, one process, a second a step"),
+    ("throughput from tens to a thousand replicas", "nearly linear", "pool_scale", "{at_1024_efficiency} of linear at 1,024; simulated replicas in {at_1024_shards} shard processes, a second a step"),
 )  # fmt: skip
 """What the OSGym paper claims, in its words, the record that has ours, and ours with its conditions."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tools.reference_figures import FIGURES, Row
+from tools.reference_figures import CLAIMS, FIGURES, Row, keys_of
 
 pytestmark = pytest.mark.unit
 
@@ -33,3 +33,8 @@ def test_without_the_comparison_it_is_not_measured() -> None:
 
 def test_only_what_the_machine_bounds_is_compared() -> None:
     assert {row.record for row in FIGURES if row.bare} == {"desktop", "qemu", "qemu_frames"}
+
+
+def test_a_claim_about_a_thousand_replicas_says_in_how_many_processes() -> None:
+    (ours,) = [claim[-1] for claim in CLAIMS if claim[2] == "pool_scale"]
+    assert "at_1024_shards" in keys_of(ours) and "one process" not in ours
