@@ -38,17 +38,31 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **{name: value for name, value in vars(record).items() if name not in _PLAIN},
+            **extras_of(record),
         }
-        in_thread = _THREAD.match(record.threadName or "")
-        if in_thread is not None:
-            line.setdefault("replica", int(in_thread[1]))
-        if isinstance(line.get("replica"), int):
-            episode = line.get("episode") or self._episode_of(line["replica"])
-            line.update({} if episode is None else {"episode": episode})
+        replica = replica_of(record)
+        if replica is not None:
+            episode = line.get("episode") or self._episode_of(replica)
+            line |= {"replica": replica} | ({} if episode is None else {"episode": episode})
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(self._redactor.json(_plain(line)), ensure_ascii=False, allow_nan=False)
+        elif record.exc_text:  # it was made in another process, where the exception is
+            line["error"] = record.exc_text
+        return json.dumps(self._redactor.json(line), ensure_ascii=False, allow_nan=False)
+
+
+def extras_of(record: logging.LogRecord) -> dict[str, Any]:
+    """Return what a record was given as ``extra``, as JSON data."""
+    return {name: _plain(value) for name, value in vars(record).items() if name not in _PLAIN}
+
+
+def replica_of(record: logging.LogRecord) -> int | None:
+    """Return the replica that a record is about: it says so, or a replica's own thread made it."""
+    told = getattr(record, "replica", None)
+    if isinstance(told, int):
+        return told
+    in_thread = _THREAD.match(record.threadName or "")
+    return None if in_thread is None or told is not None else int(in_thread[1])
 
 
 def write_json_logs(

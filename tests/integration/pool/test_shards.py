@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import logging
 import os
 import select
 import signal
@@ -16,12 +19,16 @@ import numpy as np
 import pytest
 
 from gym_anything._util.deadline import Deadline
+from gym_anything._util.json_logs import JsonFormatter, write_json_logs
+from gym_anything._util.logs import logger
+from gym_anything._util.secrets import Redactor
 from gym_anything._util.state_dir import Run
 from gym_anything.errors import InputNotDelivered, NoReplica, ReplicaFailed, StateError, WorldLost
 from gym_anything.pool.data_server import DataServer
 from gym_anything.pool.environment_world import EnvironmentChoice, environment_rules
 from gym_anything.pool.guard import HostReading
 from gym_anything.pool.pool import Lease, PoolRules
+from gym_anything.pool.pool_log import PoolLog
 from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.shards.shard import ShardRules
 from gym_anything.pool.shards.sharded_pool import ShardedPool, shard_count
@@ -62,9 +69,19 @@ class PlainWorld:
             return object()
         if operation == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if operation == "log":
+            return self._log(str(argument))
         self.steps += 1
         picture = np.full((argument or 2, 3, 3), self.steps, np.uint8)
         return {"pid": os.getpid(), "steps": self.steps, "picture": picture, "raw": b"\0\xff", "at": (1, None)}
+
+    def _log(self, text: str) -> None:
+        logger("runtime.some_world").info("%s", text, extra={"display": {1: ":1"}})
+        logger("runtime.some_world").debug("not at this level")
+        try:
+            raise WorldLost(text)
+        except WorldLost:
+            logger("runtime.some_world").exception("it broke")
 
     def abort(self) -> None: ...
 
@@ -173,6 +190,31 @@ def test_a_shard_that_dies_comes_back_and_its_tasks_are_done_again() -> None:
         assert len(told) == 2, "two replicas lost their shard, two did not"
 
     on_shards(work)
+
+
+def test_what_worlds_log_in_shards_is_logged_here_with_its_ids_and_without_secrets() -> None:
+    stream, log = io.StringIO(), PoolLog()
+    end = write_json_logs(logging.StreamHandler(stream), JsonFormatter(Redactor(["hunter-two"]), log.episode_of))
+
+    async def whole() -> tuple[int, str]:
+        rules = PoolRules(least=2, most=2, replica=RULES)
+        async with ShardedPool(PLAIN, rules, shards=1, read=lambda: ROOMY, observer=log) as pool:
+            lease = await pool.acquire(Deadline.after(SOON))
+            await lease.perform("log", "the password is hunter-two")
+            lease.release()
+            return lease.replica_number, lease.name
+
+    try:
+        replica, episode = asyncio.run(whole())
+    finally:
+        end()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    said, broke = [line for line in lines if line["logger"] == "gym_anything.runtime.some_world"]
+    assert (said["level"], said["message"], said["display"]) == ("info", "the password is [secret]", {"1": ":1"})
+    assert (broke["level"], broke["message"]) == ("error", "it broke")
+    assert "Traceback" in broke["error"] and "[secret]" in broke["error"] and "hunter" not in stream.getvalue()
+    assert {(line["replica"], line["episode"]) for line in (said, broke)} == {(replica, episode)}
+    assert said["time"] <= broke["time"]
 
 
 @pytest.mark.soak

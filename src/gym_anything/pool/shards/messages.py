@@ -24,11 +24,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Open(Message):
-    """The first message. ``rules``: those of its replicas, as plain data."""
+    """The first message. ``rules``: those of its replicas, as plain data. ``log_level``: what is logged from it on is
+    told."""
 
     locator: str
     arguments: Mapping[str, Any]
     rules: Mapping[str, Any]
+    log_level: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,18 @@ class Opened(Message):
 @dataclass(frozen=True, slots=True)
 class Alive(Message):
     """Its loop turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged(Message):
+    """A record of its log. ``at``: seconds since 1970. ``error``: an exception in words."""
+
+    logger: str
+    level: int
+    at: float
+    words: str
+    extras: Mapping[str, Any]
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from gym_anything.pool.shards.payload import Shipped, ship
 from gym_anything.pool.shards.plain_rules import replica_rules_from_plain
 from gym_anything.pool.shards.port import MessagePort
 from gym_anything.pool.shards.process import SOCKET_FD
+from gym_anything.pool.shards.shard_log import ShardLog
 from gym_anything.pool.shards.slab import SlabWriter
 from gym_anything.pool.shards.source import MakeWorld, WorldSource
 from gym_anything.pool.world import ReplicaWorld, Vitals
@@ -67,6 +68,7 @@ class Shard:
     def __init__(self, sock: socket.socket) -> None:
         self.over = asyncio.Event()
         self._port = MessagePort(sock, self._take, lambda error: self.over.set())
+        self._log = ShardLog(self._port.say, self._episode_of)
         self._replicas: dict[int, Replica] = {}
         self._slabs: dict[int, SlabWriter] = {}
         self._asked: dict[int, Callable[[Verdict], None]] = {}
@@ -80,6 +82,7 @@ class Shard:
         _TAKES[type(message)](self, message)
 
     def _open(self, message: say.Open) -> None:
+        self._log.begin(message.log_level)
         try:
             self._rules = replica_rules_from_plain(message.rules)
             self._make_world = WorldSource(message.locator, message.arguments).load()
@@ -186,7 +189,12 @@ class Shard:
         ends = [asyncio.create_task(replica.stop()) for replica in self._replicas.values()]
         if ends:
             await asyncio.wait(ends, timeout=_END_S)
+        self._log.end()
         self._port.close()
+
+    def _episode_of(self, number: int) -> str | None:
+        replica = self._replicas.get(number)
+        return None if replica is None else replica.state.lease
 
     def _tell_alive(self) -> None:
         self._port.say(say.Alive())

@@ -19,6 +19,7 @@ from gym_anything.pool.shards.plain_rules import replica_rules_to_plain
 from gym_anything.pool.shards.port import MessagePort
 from gym_anything.pool.shards.process import ShardProcess
 from gym_anything.pool.shards.remote_replica import RemoteReplica
+from gym_anything.pool.shards.shard_log import log_here, package_level
 from gym_anything.pool.shards.slab import SlabReader
 from gym_anything.pool.shards.source import WorldSource
 
@@ -92,7 +93,7 @@ class Shard:
         self._opened, self._heard, self._silent = False, True, 0
         self._port = MessagePort(sock, self._take, self._hung_up)
         rules = replica_rules_to_plain(self._replica_rules)
-        self._port.say(say.Open(self._source.locator, self._source.arguments, rules))
+        self._port.say(say.Open(self._source.locator, self._source.arguments, rules, package_level()))
         self._timer = asyncio.get_running_loop().call_later(self._rules.look_every_s, self._look)
 
     def add(self, replica: RemoteReplica) -> None:
@@ -196,6 +197,9 @@ class Shard:
     def _alive(self, message: say.Alive) -> None:
         pass
 
+    def _logged(self, message: say.Logged) -> None:
+        log_here(message)
+
     def _on_opened(self, message: say.Opened) -> None:
         if message.error is not None:
             self.gone = str(from_wire(message.error))
@@ -259,6 +263,7 @@ class Shard:
 
 _TAKES: dict[type[say.Message], Callable[[Shard, Any], None]] = {
     say.Alive: Shard._alive,
+    say.Logged: Shard._logged,
     say.Opened: Shard._on_opened,
     say.Moved: Shard._moved,
     say.Measured: Shard._measured,
