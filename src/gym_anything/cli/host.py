@@ -74,12 +74,17 @@ def disk() -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
 def check_disk(folder: Path, as_json: bool) -> int:
-    """Try whether disks in FOLDER cost nothing: clone a small file. Exit code 1 when no blocks are shared there."""
-    from gym_anything._util.reflink import can_clone
+    """Try whether disks in FOLDER cost nothing: clone a small file. Exit code 1 when no blocks are shared there.
 
-    shares = can_clone(folder)
+    Says, too, where writes take more space than they need, and which files right in FOLDER are too scattered for bases.
+    """
+    from gym_anything.pool.host_disk_check import examine_folder
+
+    state = examine_folder(folder)
+    shares = state.shares
     if as_json:
-        print_json({"folder": str(folder), "reflink": shares})
+        facts = {"cow_hint_bytes": state.cow_hint_bytes, "scattered": dict(state.scattered), "unread": state.unread}
+        print_json({"folder": str(folder), "reflink": shares, **facts})
     elif shares:
         click.echo(f"{folder} shares blocks: a disk for a replica is made in a millisecond and takes no space.")
     else:
@@ -87,6 +92,8 @@ def check_disk(folder: Path, as_json: bool) -> int:
             f"{folder} shares no blocks: replicas get layers above the base, or copies. "
             "XFS and Btrfs do; `gym-anything host disk prepare` makes an XFS."
         )
+    for remark in () if as_json else state.remarks():
+        click.echo(remark)
     return 0 if shares else 1
 
 

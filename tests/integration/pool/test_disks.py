@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gym_anything._util.extents import cow_hint, extent_count
 from gym_anything.cli.main import cli
 from gym_anything.errors import HostError, StateError
 from gym_anything.pool.disks import provision_disk, used_bytes
 from gym_anything.pool.host_disk import DiskPlan, prepare_disk, prepared_disks, release_disk
+from gym_anything.pool.host_disk_check import MOST_EXTENTS, examine_folder
 from tests.conftest import RequireBackend
 
 pytestmark = pytest.mark.real
@@ -52,6 +55,40 @@ def test_disks_on_a_prepared_file_system_share_their_blocks(prepared: Path) -> N
     with made[0].path.open("r+b") as file:
         file.write(b"changed")
     assert made[0].path.read_bytes()[:7] == b"changed" and made[1].path.read_bytes() == base.read_bytes()
+
+
+def scatter(disk: Path, count: int) -> None:
+    """Write so many blocks of 4 KiB far from each other."""
+    blocks = disk.stat().st_size // 4096 // 2
+    with disk.open("r+b", buffering=0) as file:
+        for block in random.Random(1).sample(range(blocks), count):
+            file.seek(2 * block * 4096)
+            file.write(os.urandom(4096))
+        os.fsync(file.fileno())
+
+
+def test_a_scattered_write_takes_no_more_space_than_it_writes(prepared: Path) -> None:
+    base = prepared / "base.raw"
+    base.write_bytes(os.urandom(64 * MIB))
+    assert provision_disk(base, prepared / "one.raw").way == "reflink"
+    before = used_bytes(prepared)
+    scatter(prepared / "one.raw", 1000)
+    assert (used_bytes(prepared) - before) / 1000 < 1.1 * 4096
+    assert (cow_hint(prepared), cow_hint(prepared / "one.raw")) == (4096, 4096)
+
+
+def test_what_makes_disks_dear_is_said(prepared: Path) -> None:
+    base = prepared / "base.raw"
+    base.write_bytes(os.urandom(32 * MIB))
+    provision_disk(base, prepared / "one.raw")
+    assert examine_folder(prepared).remarks() == []
+    scatter(prepared / "one.raw", MOST_EXTENTS)
+    count = extent_count(prepared / "one.raw")
+    assert count is not None and count > MOST_EXTENTS and extent_count(base) == 1, "its clone's pieces are not its own"
+    found = examine_folder(prepared)
+    assert found.scattered == (("one.raw", count),) and "one.raw lies in" in found.remarks()[0]
+    subprocess.run(["xfs_io", "-c", "cowextsize 0", prepared], check=True)
+    assert "may take 128 KiB" in examine_folder(prepared).remarks()[0]
 
 
 def test_what_was_prepared_is_given_back_whole(plan: DiskPlan, state: Path) -> None:
