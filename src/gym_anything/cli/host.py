@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -47,7 +47,10 @@ def check(as_json: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
 @json_option
 def tune(dry_run: bool, as_json: bool) -> int:
-    """Raise the limits that are too low, until the next boot; none is lowered. `host undo` puts them back. As root."""
+    """Raise the limits that are too low, until the next boot; none is lowered. As root.
+
+    `host undo` puts them back; `host restore` raises them again after a boot.
+    """
     from gym_anything._util.state_dir import state_root
     from gym_anything.pool.host_limits import raise_limits
 
@@ -63,6 +66,30 @@ def undo(dry_run: bool, as_json: bool) -> int:
     from gym_anything.pool.host_limits import undo_limits
 
     return _report(undo_limits(state_root(), dry_run=dry_run), "Nothing was changed by `host tune`.", dry_run, as_json)
+
+
+@host.command()
+@json_option
+def restore(as_json: bool) -> int:
+    """Apply again, after a boot, what `host tune` has raised and `host disk prepare` has mounted. As root.
+
+    What is in force already is left. Exit code 1 when something could not be done; the rest is done all the same.
+    """
+    from gym_anything._util.state_dir import state_root
+    from gym_anything.pool.host_disk import restore_disks
+    from gym_anything.pool.host_limits import restore_limits
+
+    changes, disks = restore_limits(state_root()), restore_disks(state_root())
+    good = not any([*(change.problem for change in changes), *(one.problem for one in disks)])
+    if as_json:
+        print_json({"changes": _change_rows(changes), "disks": [asdict(one) for one in disks], "ok": good})
+    elif not changes and not disks:
+        click.echo("Nothing is missing.")
+    for change in () if as_json else changes:
+        click.echo(f"{change.name}: {change.problem or f'{change.before} -> {change.after}'}")
+    for one in () if as_json else disks:
+        click.echo(f"{one.folder}: {one.problem or 'mounted'}")
+    return 0 if good else 1
 
 
 @host.group()
@@ -110,7 +137,7 @@ def check_disk(folder: Path, as_json: bool) -> int:
 def prepare(folder: Path, file: Path | None, size_gb: float, devices: tuple[str, ...], dry_run: bool) -> None:
     """Make an XFS that shares blocks and mount it at FOLDER. Needs root.
 
-    What has a file system already is refused. The mount does not outlive a boot.
+    What has a file system already is refused. After a boot `host restore` mounts it again.
     """
     from gym_anything._util.state_dir import state_root
     from gym_anything.pool.host_disk import DiskPlan, prepare_disk
@@ -146,11 +173,7 @@ def release(folder: Path, yes: bool) -> int:
 def _report(changes: list[LimitChange], nothing: str, dry_run: bool, as_json: bool) -> int:
     failed = any(change.problem for change in changes)
     if as_json:
-        rows = [
-            {"name": one.name, "before": one.before, "after": one.after, "problem": one.problem or None}
-            for one in changes
-        ]
-        print_json({"dry_run": dry_run, "changes": rows, "ok": not failed})
+        print_json({"dry_run": dry_run, "changes": _change_rows(changes), "ok": not failed})
     elif not changes:
         click.echo(nothing)
     else:
@@ -159,6 +182,12 @@ def _report(changes: list[LimitChange], nothing: str, dry_run: bool, as_json: bo
             ("limit", "from", "to", ""), [(one.name, one.before, one.after, one.problem or said) for one in changes]
         )
     return 1 if failed else 0
+
+
+def _change_rows(changes: list[LimitChange]) -> list[dict[str, Any]]:
+    return [
+        {"name": one.name, "before": one.before, "after": one.after, "problem": one.problem or None} for one in changes
+    ]
 
 
 def _row(one: LimitState) -> tuple[str, str, int, str, str]:

@@ -14,7 +14,8 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,17 @@ class DiskStep:
 
 @dataclass(frozen=True, slots=True)
 class DiskPlan:
-    """What a prepared folder lies on: a sparse file of ``size_mib``, or devices, striped where there are several."""
+    """What a prepared folder lies on: a sparse file of ``size_mib``, or devices, striped where there are several.
+
+    Attributes:
+        uuid: of the file system on devices, whose names may be others after a boot; "": known by their names alone.
+    """
 
     folder: Path
     file: Path | None = None
     size_mib: int = 0
     devices: tuple[str, ...] = ()
+    uuid: str = ""
 
     def __post_init__(self) -> None:
         if (self.file is None) == (not self.devices):
@@ -59,18 +65,32 @@ class DiskPlan:
 
     def steps(self) -> list[DiskStep]:
         """Return the commands, in their order. ``mkfs.xfs`` refuses what has a file system, and is not forced."""
-        source = str(self.file) if self.file is not None else self.devices[0]
         steps = []
         if len(self.devices) > 1:
-            source = _ARRAY
             create = ("mdadm", "--create", _ARRAY, "--run", "--level=0", f"--raid-devices={len(self.devices)}")
             steps.append(DiskStep((*create, *self.devices), "one stripe over all devices"))
-        make = ("mkfs.xfs", "-q", "-m", "reflink=1", "-d", "cowextsize=1", source)
+        named = ("-m", f"uuid={self.uuid}") if self.uuid else ()
+        make = ("mkfs.xfs", "-q", "-m", "reflink=1", "-d", "cowextsize=1", *named, self._source)
         steps.append(DiskStep(make, "a file system that shares blocks, and copies one where one is written"))
+        return [*steps, self._mount(self._source)]
+
+    def restore_steps(self) -> list[DiskStep]:
+        """Return the commands that mount it again after a boot."""
+        steps = []
+        if len(self.devices) > 1 and not Path(_ARRAY).exists():
+            steps.append(DiskStep(("mdadm", "--assemble", _ARRAY, *self.devices), "the stripe, as it was"))
+        return [*steps, self._mount(f"UUID={self.uuid}" if self.uuid else self._source)]
+
+    @property
+    def _source(self) -> str:
+        if self.file is not None:
+            return str(self.file)
+        return _ARRAY if len(self.devices) > 1 else self.devices[0]
+
+    def _mount(self, source: str) -> DiskStep:
         options = _MOUNT_OPTIONS if self.file is None else f"loop,{_MOUNT_OPTIONS}"
         mount = ("mount", "-t", "xfs", "-o", options, source, str(self.folder))
-        steps.append(DiskStep(mount, "no times of reading are written, a larger log buffer"))
-        return steps
+        return DiskStep(mount, "no times of reading are written, a larger log buffer")
 
     def undo_steps(self) -> list[DiskStep]:
         """Return the commands that give it back; the file goes with them, what is on devices stays there."""
@@ -92,6 +112,7 @@ def prepare_disk(plan: DiskPlan, state: Path) -> None:
         if str(plan.folder) in record:
             raise StateError(f"{plan.folder} is prepared already; `gym-anything host disk release {plan.folder}` first")
         _check(plan)
+        plan = replace(plan, uuid=str(uuid.uuid4()) if plan.devices else "")
         plan.folder.mkdir(parents=True, exist_ok=True)
         _write(state, {**record, str(plan.folder): _facts(plan)})
         try:
@@ -119,11 +140,30 @@ def release_disk(folder: Path, state: Path) -> DiskPlan:
         if facts is None:
             known = ", ".join(record) or "none"
             raise StateError(f"{folder} was not prepared by `host disk prepare` (prepared: {known})")
-        plan = DiskPlan(folder, facts["file"] and Path(facts["file"]), facts["size_mib"], tuple(facts["devices"]))
+        plan = _plan(folder, facts)
         _give_back(plan)
         del record[str(folder)]
         _write(state, record)
         return plan
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredDisk:
+    """A folder that was prepared before a boot. ``mounted``: it is now. ``problem``: why it is not; "" for none."""
+
+    folder: str
+    mounted: bool
+    problem: str = ""
+
+
+def restore_disks(state: Path) -> list[RestoredDisk]:
+    """Mount again what was prepared and is not mounted, as after a boot; return those. Needs root.
+
+    Blocks some seconds. What fails holds up no other. Raises: HostError when the record cannot be read.
+    """
+    with _locked(state):
+        plans = [_plan(Path(folder), facts) for folder, facts in _read(state).items()]
+        return [_restore(plan) for plan in plans if not _is_mounted(plan)]
 
 
 def prepared_disks(state: Path) -> list[str]:
@@ -131,9 +171,28 @@ def prepared_disks(state: Path) -> list[str]:
     return list(_read(state))
 
 
-def _check(plan: DiskPlan) -> None:
+def _restore(plan: DiskPlan) -> RestoredDisk:
+    try:
+        _check_folder(plan)
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        for step in plan.restore_steps():
+            _run(step)
+    except (HostError, StateError, OSError) as error:
+        return RestoredDisk(str(plan.folder), mounted=False, problem=str(error))
+    return RestoredDisk(str(plan.folder), mounted=True)
+
+
+def _is_mounted(plan: DiskPlan) -> bool:
+    return plan.folder.resolve() in mounts_below(plan.folder)
+
+
+def _check_folder(plan: DiskPlan) -> None:
     if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise StateError(f"{plan.folder} is not an empty folder; what is in it would be hidden")
+
+
+def _check(plan: DiskPlan) -> None:
+    _check_folder(plan)
     if plan.file is not None and plan.file.exists():
         raise StateError(f"{plan.file} is there already; it is not overwritten")
     for step in (*plan.steps(), *plan.undo_steps()):
@@ -146,7 +205,7 @@ def _check(plan: DiskPlan) -> None:
 
 
 def _give_back(plan: DiskPlan) -> None:
-    if plan.folder.resolve() in mounts_below(plan.folder):
+    if _is_mounted(plan):
         for step in plan.undo_steps():
             _run(step)
     if plan.file is not None:
@@ -168,7 +227,13 @@ def _locked(state: Path) -> FileLock:
 
 
 def _facts(plan: DiskPlan) -> dict[str, Any]:
-    return {"file": plan.file and str(plan.file), "size_mib": plan.size_mib, "devices": list(plan.devices)}
+    facts = {"file": plan.file and str(plan.file), "size_mib": plan.size_mib, "devices": list(plan.devices)}
+    return facts | {"uuid": plan.uuid}
+
+
+def _plan(folder: Path, facts: dict[str, Any]) -> DiskPlan:
+    file = facts["file"] and Path(facts["file"])
+    return DiskPlan(folder, file, facts["size_mib"], tuple(facts["devices"]), facts.get("uuid", ""))
 
 
 def _read(state: Path) -> dict[str, dict[str, Any]]:

@@ -106,6 +106,21 @@ def undo_limits(state: Path, *, dry_run: bool = False, root: Path | None = None)
         return [_put_back(name, state, record, root or SYSCTL_ROOT, dry_run) for name in list(record)]
 
 
+def restore_limits(state: Path, *, root: Path | None = None) -> list[LimitChange]:
+    """Raise again what ``raise_limits`` had raised and a boot has taken back; return what was changed.
+
+    Raises: as ``raise_limits``.
+    """
+    with _locked(state):
+        record = _read_record(state)
+        changes = [
+            LimitChange(one.limit.name, one.value, record[one.limit.name][1])
+            for one in read_limits(root)
+            if one.value is not None and one.limit.name in record and one.value < record[one.limit.name][1]
+        ]
+        return [_set(change, root or SYSCTL_ROOT) for change in changes]
+
+
 def _raise(change: LimitChange, state: Path, record: Record, root: Path) -> LimitChange:
     before = record.get(change.name)
     _note(state, record, change.name, (before[0] if before else change.before, change.after))

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,14 @@ from gym_anything._util.extents import cow_hint, extent_count
 from gym_anything.cli.main import cli
 from gym_anything.errors import HostError, StateError
 from gym_anything.pool.disks import provision_disk, used_bytes
-from gym_anything.pool.host_disk import DiskPlan, prepare_disk, prepared_disks, release_disk
+from gym_anything.pool.host_disk import (
+    DiskPlan,
+    RestoredDisk,
+    prepare_disk,
+    prepared_disks,
+    release_disk,
+    restore_disks,
+)
 from gym_anything.pool.host_disk_check import MOST_EXTENTS, examine_folder
 from tests.conftest import RequireBackend
 
@@ -91,6 +99,54 @@ def test_what_makes_disks_dear_is_said(prepared: Path) -> None:
     assert "may take 128 KiB" in examine_folder(prepared).remarks()[0]
 
 
+def unmount_as_a_boot_does(plan: DiskPlan) -> None:
+    subprocess.run(["umount", plan.folder], check=True)
+
+
+def test_after_a_boot_it_is_mounted_again_with_all_that_is_in_it(prepared: Path, plan: DiskPlan, state: Path) -> None:
+    (prepared / "base.raw").write_text("a disk")
+    assert restore_disks(state) == [], "it is mounted"
+    unmount_as_a_boot_does(plan)
+    (prepared / "in the way").touch()
+    (refused,) = restore_disks(state)
+    assert not refused.mounted and "would be hidden" in refused.problem and not prepared.is_mount()
+    (prepared / "in the way").unlink()
+    assert restore_disks(state) == [RestoredDisk(str(prepared), mounted=True)]
+    options = next(line for line in Path("/proc/mounts").read_text().splitlines() if f" {prepared} " in line)
+    assert (prepared / "base.raw").read_text() == "a disk" and "noatime" in options
+    assert cow_hint(prepared) == 4096
+
+
+def test_a_disk_that_is_gone_is_said_and_holds_up_no_other(
+    prepared: Path, plan: DiskPlan, state: Path, tmp_path: Path
+) -> None:
+    other = DiskPlan(tmp_path / "other", tmp_path / "other.xfs", 400)
+    prepare_disk(other, state)
+    for one in (plan, other):
+        unmount_as_a_boot_does(one)
+    assert plan.file is not None
+    plan.file.rename(tmp_path / "elsewhere")
+    lost, back = restore_disks(state)
+    assert not lost.mounted and "mount" in lost.problem and back == RestoredDisk(str(other.folder), mounted=True)
+    release_disk(other.folder, state)
+
+
+def test_a_device_is_found_by_its_file_system_after_a_boot(plan: DiskPlan, state: Path, tmp_path: Path) -> None:
+    image = tmp_path / "device.img"
+    with image.open("xb") as file:
+        file.truncate(400 * MIB)
+    argv = ["losetup", "--find", "--show", str(image)]
+    device = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        on_device = DiskPlan(plan.folder, devices=(device,))
+        prepare_disk(on_device, state)
+        unmount_as_a_boot_does(on_device)
+        assert restore_disks(state) == [RestoredDisk(str(plan.folder), mounted=True)]
+        release_disk(plan.folder, state)
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
 def test_what_was_prepared_is_given_back_whole(plan: DiskPlan, state: Path) -> None:
     prepare_disk(plan, state)
     assert prepared_disks(state) == [str(plan.folder)] and plan.folder.is_mount()
@@ -148,21 +204,30 @@ def test_by_the_command_line(plan: DiskPlan, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("GYM_ANYTHING_STATE_DIR", str(tmp_path / "state"))
 
     def ask(*args: object) -> tuple[int, str]:
-        result = CliRunner().invoke(cli, ["host", "disk", *map(str, args)], standalone_mode=False)
+        result = CliRunner().invoke(cli, ["host", *map(str, args)], standalone_mode=False)
         assert result.exception is None, result.exception
         return int(result.return_value or 0), result.output
 
-    prepare = ("prepare", plan.folder, "--file", plan.file, "--size-gb", "0.4")
+    prepare = ("disk", "prepare", plan.folder, "--file", plan.file, "--size-gb", "0.4")
     assert ask(*prepare, "--dry-run")[1].startswith("mkfs.xfs -q -m reflink=1 ") and not plan.folder.exists()
     assert ask(*prepare)[0] == 0
-    assert ask("check", plan.folder)[0] == 0
-    assert ask("release", plan.folder, "--yes") == (0, f"{plan.folder} is unmounted and {plan.file} removed.\n")
+    assert ask("disk", "check", plan.folder)[0] == 0
+    unmount_as_a_boot_does(plan)
+    (plan.folder / "in the way").touch()
+    code, said = ask("restore")
+    assert code == 1 and "would be hidden" in said
+    (plan.folder / "in the way").unlink()
+    assert ask("restore") == (0, f"{plan.folder}: mounted\n") and plan.folder.is_mount()
+    assert ask("disk", "release", plan.folder, "--yes") == (0, f"{plan.folder} is unmounted and {plan.file} removed.\n")
 
 
 def test_several_devices_become_one_stripe() -> None:
     plan = DiskPlan(Path("/disks"), devices=("/dev/nvme0n1", "/dev/nvme1n1"))
     programs = [step.argv[0] for step in plan.steps()]
     assert programs == ["mdadm", "mkfs.xfs", "mount"] and plan.steps()[0].argv[-2:] == plan.devices
+    again = replace(plan, uuid="a-b").restore_steps()
+    assert [step.argv[:2] for step in again] == [("mdadm", "--assemble"), ("mount", "-t")]
+    assert again[-1].argv[-2:] == ("UUID=a-b", "/disks"), "its devices may have other names"
     with pytest.raises(ValueError, match="one of them"):
         DiskPlan(Path("/disks"))
     with pytest.raises(ValueError, match="at least 300 MiB"):

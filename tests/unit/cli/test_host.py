@@ -41,6 +41,14 @@ def test_check_tune_undo(low: Path) -> None:
     assert ask("undo") == (0, "Nothing was changed by `host tune`.\n")
 
 
+def test_restore_after_a_boot(low: Path) -> None:
+    assert ask("restore") == (0, "Nothing is missing.\n")
+    ask("tune")
+    low.write_text("65536\n")
+    assert ask("restore") == (0, "fs.aio-max-nr: 65536 -> 1048576\n") and low.read_text() == "1048576\n"
+    assert json.loads(ask("restore", "--json")[1]) == {"changes": [], "disks": [], "ok": True}
+
+
 def test_json(low: Path) -> None:
     report = json.loads(ask("check", "--json")[1])
     assert report["ok"] is False

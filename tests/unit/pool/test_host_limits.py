@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gym_anything.errors import HostError
-from gym_anything.pool.host_limits import LIMITS, LimitChange, raise_limits, read_limits, undo_limits
+from gym_anything.pool.host_limits import LIMITS, LimitChange, raise_limits, read_limits, restore_limits, undo_limits
 
 pytestmark = pytest.mark.unit
 
@@ -97,6 +97,20 @@ def test_raised_again_after_a_boot_the_first_value_is_kept(root: Path, state: Pa
     raise_limits(state, root=root)
     undo_limits(state, root=root)
     assert value(root, AIO) == 65536
+
+
+def test_after_a_boot_what_was_raised_is_raised_again_and_nothing_else(root: Path, state: Path) -> None:
+    assert restore_limits(state, root=root) == [], "nobody has asked for it"
+    raise_limits(state, root=root)
+    assert restore_limits(state, root=root) == [], "no boot was between"
+    root.joinpath(*AIO.split(".")).write_text("65536\n")
+    root.joinpath(*INOTIFY.split(".")).write_text("9000\n")
+    root.joinpath("fs", "file-max").write_text("100\n")
+    assert restore_limits(state, root=root) == [LimitChange(AIO, 65536, 1_048_576)]
+    assert (value(root, AIO), value(root, INOTIFY), value(root, "fs.file-max")) == (1_048_576, 9000, 100)
+    undo_limits(state, root=root)
+    assert value(root, AIO) == 65536, "what it was at first is still known"
+    assert restore_limits(state, root=root) == []
 
 
 def test_who_may_not_is_told_and_nothing_is_recorded(root: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
