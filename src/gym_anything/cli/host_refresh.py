@@ -39,7 +39,8 @@ def refresh(
     """Refresh this host every 48 hours: once it is idle its pools drain, it reboots, and they are started again.
 
     Without an option: say what the next step would be. Tasks get six hours to end; worlds that are of no pool are never
-    ended, they put the reboot off. All but the reboot runs as the user whose pools they are.
+    ended, they put the reboot off. Before the pools return, what `host tune` and `host disk prepare` did is done again.
+    All but that and the reboot runs as the user whose pools they are.
     """
     from gym_anything._util.state_dir import state_root
     from gym_anything.errors import GymAnythingError
@@ -75,9 +76,7 @@ def _units(installing: bool, removing: bool, dry_run: bool, user: str | None) ->
     from gym_anything.pool.refresh import units
 
     if removing:
-        found = [
-            path for name in (units.TIMER, units.REFRESH, units.RETURN) if (path := units.UNIT_FOLDER / name).exists()
-        ]
+        found = [path for name in units.NAMES if (path := units.UNIT_FOLDER / name).exists()]
         for path in found if dry_run else units.uninstall():
             click.echo(f"{'would remove' if dry_run else 'removed'} {path}")
         return 0

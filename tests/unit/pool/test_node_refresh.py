@@ -134,9 +134,10 @@ def plan(state: Path) -> units.UnitPlan:
     return units.UnitPlan(("/usr/bin/env", "-i", "gym-anything"), "daemon", state)
 
 
-def test_only_the_reboot_is_roots() -> None:
+def test_only_the_reboot_and_what_root_had_set_is_roots() -> None:
     written = plan(Path("/var/tmp/a b%c$d")).units()
-    assert set(written) == {units.REFRESH, units.TIMER, units.RETURN}
+    assert set(written) == {units.REFRESH, units.TIMER, units.RETURN, units.RESTORE} == set(units.NAMES)
+    assert [name for name, text in written.items() if "Exec" in text and "User=" not in text] == [units.RESTORE]
     assert [line for text in written.values() for line in text.splitlines() if "=+" in line] == [
         "ExecStart=+systemctl reboot"
     ]
@@ -144,6 +145,31 @@ def test_only_the_reboot_is_roots() -> None:
         assert "User=daemon\n" in written[name]
         assert 'Environment="GYM_ANYTHING_STATE_DIR=/var/tmp/a b%%c$d"\n' in written[name]
     assert '"/usr/bin/env" "-i" "gym-anything" "host" "refresh" "--step"' in written[units.REFRESH]
+
+
+def test_what_root_had_set_is_there_before_pools_return(tmp_path: Path) -> None:
+    written = replace(plan(tmp_path / "pools"), root_state=tmp_path / "root").units()
+    assert '"gym-anything" "host" "restore"\n' in written[units.RESTORE]
+    assert f'Environment="GYM_ANYTHING_STATE_DIR={tmp_path / "root"}"\n' in written[units.RESTORE]
+    for name in (units.REFRESH, units.RETURN):  # the timer's step, too, takes pools up after a boot
+        assert f"Requires={units.RESTORE}\nAfter={units.RESTORE}\n" in written[name]
+        assert f'Environment="GYM_ANYTHING_STATE_DIR={tmp_path / "pools"}"\n' in written[name]
+    assert "WantedBy=multi-user.target" in written[units.RESTORE]
+    assert ["systemctl", "enable", units.RESTORE, units.RETURN] in units.install_commands()
+
+
+def test_what_an_earlier_version_has_installed_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(units, "_check_systemd", lambda: None)
+    monkeypatch.setattr(units, "_run", lambda argv: ran.append(list(argv)))
+    for name in (units.TIMER, units.REFRESH, units.RETURN):
+        (tmp_path / name).touch()
+    assert len(units.uninstall(tmp_path)) == 3 and list(tmp_path.iterdir()) == []
+    assert ran == [
+        ["systemctl", "disable", "--now", units.TIMER],
+        ["systemctl", "disable", units.RETURN],
+        ["systemctl", "daemon-reload"],
+    ]
 
 
 @pytest.mark.parametrize(("word", "text"), [('a"b', '"a\\"b"'), ("a\\b", '"a\\\\b"'), ("$A %n", '"$$A %%n"')])

@@ -1,6 +1,7 @@
 """The systemd units of the refresh: what they say, and how they are put in place and taken away.
 
-Only ``systemctl reboot`` runs as root: all that decides and drains runs as the user whose pools they are.
+Two things run as root: ``systemctl reboot``, and what root has set for worlds and the reboot has taken, applied again
+before the pools return. All that decides and drains runs as the user whose pools they are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from gym_anything.errors import HostError, SettingInvalid
 
 UNIT_FOLDER = Path("/etc/systemd/system")
 REFRESH, TIMER, RETURN = "gym-anything-refresh.service", "gym-anything-refresh.timer", "gym-anything-return.service"
+RESTORE = "gym-anything-restore.service"
+NAMES = (TIMER, REFRESH, RETURN, RESTORE)
 _SYSTEMCTL_S = 60.0
 
 
@@ -25,21 +28,36 @@ class UnitPlan:
 
     Attributes:
         program: argv of the command line, absolute. user: whose pools they are. state: the state folder.
+        root_state: the state folder of root, which keeps what was tuned and prepared; None: the same.
     """
 
     program: tuple[str, ...]
     user: str
     state: Path
+    root_state: Path | None = None
 
     def units(self) -> dict[str, str]:
         """Return each unit's file name and text. Raises: SettingInvalid for what a unit cannot say."""
-        who = [
-            f"User={_plain(self.user)}",
-            f"Environment={quoted(f'GYM_ANYTHING_STATE_DIR={self.state}', command=False)}",
-        ]
+        who = [f"User={_plain(self.user)}", _state_line(self.state)]
+        needs = [f"Requires={RESTORE}", f"After={RESTORE}"]  # no pool returns to a host that lacks what it had
         return {
+            RESTORE: _text(
+                Unit=[
+                    "Description=Apply again what Gym-Anything has set on this host, and a boot has taken",
+                    "# To stop it would stop the pools that need it.",
+                    "RefuseManualStop=yes",
+                ],
+                Service=[
+                    "Type=oneshot",
+                    "RemainAfterExit=yes",
+                    _state_line(self.root_state or self.state),
+                    f"ExecStart={self._argv('host', 'restore')}",
+                    "TimeoutStartSec=15min",
+                ],
+                Install=["WantedBy=multi-user.target"],
+            ),
             REFRESH: _text(
-                Unit=["Description=Drain the pools of Gym-Anything and reboot, when it is time"],
+                Unit=["Description=Drain the pools of Gym-Anything and reboot, when it is time", *needs],
                 Service=[
                     "Type=oneshot",
                     *who,
@@ -61,6 +79,7 @@ class UnitPlan:
                     "Description=Take up the pools of Gym-Anything that a refresh has drained",
                     "After=network-online.target",
                     "Wants=network-online.target",
+                    *needs,
                 ],
                 Service=[
                     "Type=oneshot",
@@ -107,12 +126,13 @@ def install(plan: UnitPlan, folder: Path = UNIT_FOLDER) -> None:
 
 def uninstall(folder: Path = UNIT_FOLDER) -> list[Path]:
     """Have systemd forget the units and remove them; return those that there were. Needs root. Raises: HostError."""
-    there = [folder / name for name in (TIMER, REFRESH, RETURN) if (folder / name).exists()]
+    there = [folder / name for name in NAMES if (folder / name).exists()]
     if not there:
         return []
     _check_systemd()
-    _run(["systemctl", "disable", "--now", TIMER])
-    _run(["systemctl", "disable", RETURN])  # not --now: its pools go on
+    for path in there:
+        if path.name != REFRESH:  # the timer starts it; what has returned and what it needs go on
+            _run(["systemctl", "disable", *(["--now"] if path.name == TIMER else []), path.name])
     for path in there:
         path.unlink()
     _run(["systemctl", "daemon-reload"])
@@ -123,7 +143,7 @@ def install_commands() -> list[list[str]]:
     """Return what is run once the units are written."""
     return [
         ["systemctl", "daemon-reload"],
-        ["systemctl", "enable", RETURN],
+        ["systemctl", "enable", RESTORE, RETURN],
         ["systemctl", "enable", "--now", TIMER],
     ]
 
@@ -142,6 +162,10 @@ def _run(argv: Sequence[str]) -> None:
         raise HostError(f"{' '.join(argv)}: {error}") from error
     if done.returncode:
         raise HostError(f"{' '.join(argv)}: {done.stderr.strip() or f'exit code {done.returncode}'}")
+
+
+def _state_line(state: Path) -> str:
+    return f"Environment={quoted(f'GYM_ANYTHING_STATE_DIR={state}', command=False)}"
 
 
 def _plain(user: str) -> str:
