@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from pathlib import Path
 
 import click
 
@@ -72,7 +71,6 @@ def refresh(
 
 
 def _units(installing: bool, removing: bool, dry_run: bool, user: str | None) -> int:
-    from gym_anything._util.state_dir import state_root
     from gym_anything.pool.refresh import units
 
     if removing:
@@ -81,7 +79,8 @@ def _units(installing: bool, removing: bool, dry_run: bool, user: str | None) ->
             click.echo(f"{'would remove' if dry_run else 'removed'} {path}")
         return 0
     program = (sys.executable, "-P", "-m", "gym_anything.cli.main")
-    plan = units.UnitPlan(program, user or units.default_user(os.environ), Path(state_root()))
+    user = user or units.default_user(os.environ)
+    plan = units.UnitPlan(program, user, units.state_of(user), units.state_of("root"))
     if installing and not dry_run:
         units.install(plan)
         click.echo(f"{units.TIMER} looks every quarter of an hour; `gym-anything host refresh` says what is next")

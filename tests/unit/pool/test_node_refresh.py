@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import shutil
 import subprocess
 from dataclasses import replace
@@ -156,6 +158,18 @@ def test_what_root_had_set_is_there_before_pools_return(tmp_path: Path) -> None:
         assert f'Environment="GYM_ANYTHING_STATE_DIR={tmp_path / "pools"}"\n' in written[name]
     assert "WantedBy=multi-user.target" in written[units.RESTORE]
     assert ["systemctl", "enable", units.RESTORE, units.RETURN] in units.install_commands()
+
+
+def test_the_state_folder_is_the_users_also_when_root_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GYM_ANYTHING_STATE_DIR", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    other = next(one for one in pwd.getpwall() if one.pw_uid != os.geteuid())
+    assert units.state_of(other.pw_name) == Path(other.pw_dir) / ".local/state/gym-anything"
+    assert units.state_of(pwd.getpwuid(os.geteuid()).pw_name) == tmp_path / "gym-anything"
+    monkeypatch.setenv("GYM_ANYTHING_STATE_DIR", str(tmp_path / "shared"))
+    assert units.state_of(other.pw_name) == tmp_path / "shared"
+    with pytest.raises(SettingInvalid, match="no user of this host"):
+        units.state_of("no-such-user")
 
 
 def test_what_an_earlier_version_has_installed_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,14 @@ before the pools return. All that decides and drains runs as the user whose pool
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gym_anything._util import atomic_write
+from gym_anything._util.state_dir import STATE_DIR, state_root
 from gym_anything.errors import HostError, SettingInvalid
 
 UNIT_FOLDER = Path("/etc/systemd/system")
@@ -184,3 +186,17 @@ def default_user(environ: os._Environ[str] | dict[str, str]) -> str:
     import getpass
 
     return environ.get("SUDO_USER") or getpass.getuser()
+
+
+def state_of(user: str) -> Path:
+    """Return the state folder of a user: the one that is set, ours when it is we, else the one in the user's home.
+
+    Raises: SettingInvalid for nobody's name; HostError when our own cannot be made.
+    """
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError as error:
+        raise SettingInvalid(f"{user!r} is no user of this host", detail={"setting": "user"}) from error
+    if STATE_DIR.get() is not None or entry.pw_uid == os.geteuid():
+        return state_root()
+    return Path(entry.pw_dir) / ".local" / "state" / "gym-anything"
