@@ -27,6 +27,26 @@ def label_of(group: str) -> Label | None:
     return Label.parse(group.removeprefix(_PREFIX).replace(".", "/")) if group.startswith(_PREFIX) else None
 
 
+def groups_around(listing: Path, root: Path, controllers: set[str]) -> list[Path]:
+    """Return the folders of a process's groups and of those above them, outermost last, of version 1 and 2.
+
+    Args: listing: its ``/proc/<pid>/cgroup``. root: where the groups are mounted. controllers: of version 1, which of
+        its trees matter.
+    Source: cgroups(7).
+    """
+    folders: list[Path] = []
+    for line in listing.read_text().splitlines() if listing.exists() else []:
+        _, names, path = line.split(":", 2)
+        if names and not controllers & set(names.split(",")):
+            continue
+        base = root / names if names else root
+        folder = base / path.lstrip("/")
+        while folder != base.parent:
+            folders.append(folder)
+            folder = folder.parent
+    return folders
+
+
 def recorded(manifest: Mapping[str, Any]) -> list[Path]:
     """Return the groups a manifest lists that are there, and surely ours."""
     listed = manifest.get(MANIFEST_KEY)

@@ -14,6 +14,7 @@ from gym_anything.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from gym_anything.pool.host_limits import LimitChange, LimitState
+    from gym_anything.pool.host_process_limits import ProcessLimit
 
 
 @click.group(
@@ -28,18 +29,30 @@ def host() -> None:
 @host.command()
 @json_option
 def check(as_json: bool) -> int:
-    """Read the kernel limits that hundreds of worlds meet first. Exit code 1 when one is too low for them."""
-    from gym_anything.pool.host_limits import read_limits
+    """Read the limits that hundreds of worlds meet first. Exit code 1 when one is too low for them.
 
-    states = read_limits()
-    good = all(one.enough for one in states)
+    Those of the kernel are raised by `host tune`; those of who started this process (login, service, container) are
+    raised there, and it is said how.
+    """
+    from gym_anything.pool.host_limits import read_limits
+    from gym_anything.pool.host_process_limits import read_process_limits
+
+    states, ours = read_limits(), read_process_limits()
+    kernel_good = all(one.enough for one in states)
+    good = kernel_good and all(one.is_enough for one in ours)
     if as_json:
         facts = [{**asdict(one.limit), "value": one.value, "ok": one.enough} for one in states]
-        print_json({"limits": facts, "ok": good})
+        print_json(
+            {"limits": facts, "process_limits": [asdict(one) | {"ok": one.is_enough} for one in ours], "ok": good}
+        )
     else:
-        print_table(("limit", "now", "enough for hundreds", "", "why"), [_row(one) for one in states])
-        if not good:
+        rows = [_row(one) for one in states] + [_process_row(one) for one in ours]
+        print_table(("limit", "now", "enough for hundreds", "", "why"), rows)
+        if not kernel_good:
             click.echo("Raise what is low: sudo gym-anything host tune")
+        for one in ours:
+            if not one.is_enough:
+                click.echo(f"Raise {one.name}: {one.fix}")
     return 0 if good else 1
 
 
@@ -193,3 +206,8 @@ def _change_rows(changes: list[LimitChange]) -> list[dict[str, Any]]:
 def _row(one: LimitState) -> tuple[str, str, int, str, str]:
     now = "not here" if one.value is None else str(one.value)
     return one.limit.name, now, one.limit.enough, "fine" if one.enough else "low", one.limit.why
+
+
+def _process_row(one: ProcessLimit) -> tuple[str, str, int, str, str]:
+    now = "unlimited" if one.value is None else str(one.value)
+    return one.name, now, one.enough, "fine" if one.is_enough else "low", one.why

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from gym_anything._util.control_groups import groups_around
 from gym_anything.pool.guard import HostReading
 
 _MIB = 1 << 20
@@ -27,7 +28,7 @@ def read_host(proc: Path = Path("/proc"), cgroup_root: Path = Path("/sys/fs/cgro
         load=float((proc / "loadavg").read_text().split()[0]),
         waiting=_pressure(proc / "pressure" / "cpu"),
     )
-    for group in _groups(proc / "self" / "cgroup", cgroup_root):
+    for group in groups_around(proc / "self" / "cgroup", cgroup_root, {"memory", "cpu"}):
         reading = _bounded(reading, group)
     return reading
 
@@ -45,22 +46,6 @@ def _pressure(path: Path) -> float | None:
         return None
     averages = [word.removeprefix("avg10=") for word in words[:3] if word.startswith("avg10=")]
     return float(averages[0]) / 100 if averages else None
-
-
-def _groups(listing: Path, root: Path) -> list[Path]:
-    """Return the folders of our memory and processor groups and of those above them, outermost last."""
-    folders: list[Path] = []
-    for line in listing.read_text().splitlines() if listing.exists() else []:
-        _, controllers, path = line.split(":", 2)
-        names = controllers.split(",")
-        if controllers and "memory" not in names and "cpu" not in names:
-            continue
-        base = root / controllers if controllers else root
-        folder = base / path.lstrip("/")
-        while folder != base.parent:
-            folders.append(folder)
-            folder = folder.parent
-    return folders
 
 
 def _bounded(reading: HostReading, group: Path) -> HostReading:

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from gym_anything.cli.main import cli
-from gym_anything.pool import host_limits
+from gym_anything.pool import host_limits, host_process_limits
+from gym_anything.pool.host_process_limits import ProcessLimit
 
 pytestmark = pytest.mark.unit
 
@@ -22,6 +23,7 @@ def low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text("65536\n")
     monkeypatch.setenv("GYM_ANYTHING_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setattr(host_limits, "SYSCTL_ROOT", tmp_path / "sys")
+    monkeypatch.setattr(host_process_limits, "read_process_limits", list)
     return path
 
 
@@ -39,6 +41,23 @@ def test_check_tune_undo(low: Path) -> None:
     assert ask("check")[0] == 0
     assert ask("undo")[0] == 0 and low.read_text() == "65536\n"
     assert ask("undo") == (0, "Nothing was changed by `host tune`.\n")
+
+
+def test_check_says_how_what_came_with_the_process_is_raised(low: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    low.write_text("1048576\n")
+    found = [ProcessLimit("open-files", 4096, 65536, "files", "ulimit"), ProcessLimit("pids.max", None, 9, "all", "")]
+    monkeypatch.setattr(host_process_limits, "read_process_limits", lambda: found)
+    code, text = ask("check")
+    assert code == 1 and "Raise open-files: ulimit\n" in text and "host tune" not in text and "unlimited" in text
+    report = json.loads(ask("check", "--json")[1])
+    assert report["ok"] is False and report["process_limits"][0] == {
+        "name": "open-files",
+        "value": 4096,
+        "enough": 65536,
+        "why": "files",
+        "fix": "ulimit",
+        "ok": False,
+    }
 
 
 def test_restore_after_a_boot(low: Path) -> None:

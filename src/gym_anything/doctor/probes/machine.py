@@ -6,7 +6,6 @@ import mmap
 import os
 import platform
 import re
-import resource
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.doctor.check import Check
 from gym_anything.doctor.trial import run_trial
 from gym_anything.pool.host_limits import read_limits
+from gym_anything.pool.host_process_limits import read_process_limits
 from gym_anything.runtime.qemu.accelerator import try_kvm
 
 _KVM_FIXES = {
@@ -72,9 +72,6 @@ def _namespace_fix() -> str:
     return "docker run --security-opt seccomp=unconfined …  # in a container"
 
 
-_NOFILE_ENOUGH = 65_536
-
-
 def limits(_: Deadline) -> Iterator[Check]:
     """Read the limits that a machine full of worlds meets first. None is required: one world needs little."""
     for state in read_limits():
@@ -82,14 +79,10 @@ def limits(_: Deadline) -> Iterator[Check]:
         if state.value is not None:
             detail = f"{state.value} ({limit.enough} is enough for hundreds of worlds: {limit.why})"
             yield Check(f"limit:{limit.name}", state.enough, detail, fix="sudo gym-anything host tune")
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    unlimited = hard == resource.RLIM_INFINITY
-    yield Check(
-        "limit:open-files",
-        unlimited or hard >= _NOFILE_ENOUGH,
-        "unlimited" if unlimited else f"{hard} ({_NOFILE_ENOUGH} is enough for hundreds of worlds)",
-        fix=f"sudo prlimit --pid $$ --nofile={_NOFILE_ENOUGH}:{_NOFILE_ENOUGH}",
-    )
+    for one in read_process_limits():
+        now = "unlimited" if one.value is None else str(one.value)
+        detail = f"{now} ({one.enough} is enough for hundreds of worlds: {one.why})"
+        yield Check(f"limit:{one.name}", one.is_enough, detail, fix=one.fix)
 
 
 _LARGE_PAGE = 2 << 20
