@@ -160,6 +160,12 @@ def test_what_root_had_set_is_there_before_pools_return(tmp_path: Path) -> None:
     assert ["systemctl", "enable", units.RESTORE, units.RETURN] in units.install_commands()
 
 
+def test_pools_that_units_start_have_room(tmp_path: Path) -> None:
+    written = plan(tmp_path).units()
+    for name in (units.REFRESH, units.RETURN):  # either of them takes pools up
+        assert "TasksMax=infinity\nLimitNOFILE=65536:524288\n" in written[name]
+
+
 def test_the_state_folder_is_the_users_also_when_root_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GYM_ANYTHING_STATE_DIR", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

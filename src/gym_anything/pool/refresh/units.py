@@ -40,7 +40,9 @@ class UnitPlan:
 
     def units(self) -> dict[str, str]:
         """Return each unit's file name and text. Raises: SettingInvalid for what a unit cannot say."""
-        who = [f"User={_plain(self.user)}", _state_line(self.state)]
+        # pools that these units start live within them; what systemd gives a service by itself is short for hundreds of
+        # worlds. The second number is its own limit of open files, which is not lowered.
+        who = [f"User={_plain(self.user)}", _state_line(self.state), "TasksMax=infinity", "LimitNOFILE=65536:524288"]
         needs = [f"Requires={RESTORE}", f"After={RESTORE}"]  # no pool returns to a host that lacks what it had
         return {
             RESTORE: _text(
