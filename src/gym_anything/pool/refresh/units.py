@@ -45,21 +45,7 @@ class UnitPlan:
         who = [f"User={_plain(self.user)}", _state_line(self.state), "TasksMax=infinity", "LimitNOFILE=65536:524288"]
         needs = [f"Requires={RESTORE}", f"After={RESTORE}"]  # no pool returns to a host that lacks what it had
         return {
-            RESTORE: _text(
-                Unit=[
-                    "Description=Apply again what Gym-Anything has set on this host, and a boot has taken",
-                    "# To stop it would stop the pools that need it.",
-                    "RefuseManualStop=yes",
-                ],
-                Service=[
-                    "Type=oneshot",
-                    "RemainAfterExit=yes",
-                    _state_line(self.root_state or self.state),
-                    f"ExecStart={self._argv('host', 'restore')}",
-                    "TimeoutStartSec=15min",
-                ],
-                Install=["WantedBy=multi-user.target"],
-            ),
+            RESTORE: self._restore(),
             REFRESH: _text(
                 Unit=["Description=Drain the pools of Gym-Anything and reboot, when it is time", *needs],
                 Service=[
@@ -97,6 +83,23 @@ class UnitPlan:
                 Install=["WantedBy=multi-user.target"],
             ),
         }
+
+    def _restore(self) -> str:
+        return _text(
+            Unit=[
+                "Description=Apply again what Gym-Anything has set on this host, and a boot has taken",
+                "# To stop it would stop the pools that need it.",
+                "RefuseManualStop=yes",
+            ],
+            Service=[
+                "Type=oneshot",
+                "RemainAfterExit=yes",
+                _state_line(self.root_state or self.state),
+                f"ExecStart={self._argv('host', 'restore')}",
+                "TimeoutStartSec=15min",
+            ],
+            Install=["WantedBy=multi-user.target"],
+        )
 
     def _argv(self, *words: str) -> str:
         return " ".join(quoted(word) for word in (*self.program, *words))
