@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.actions.model import Buttons, Click, Drag, InputOp, Move, Scroll
-from gym_anything.errors import ActionError
+from gym_anything.errors import ActionError, InputDeliveryUnknown, InputNotDelivered
 from gym_anything.runtime.desktop.desktop import InputAck
 from gym_anything.runtime.desktop.wire import CONSTANTS
 from gym_anything.runtime.qemu.fast_keyboard import FastKeyboard
@@ -76,23 +76,34 @@ class FastHands:
     def do(self, ops: Sequence[InputOp], deadline: Deadline) -> tuple[tuple[int, int], int]:
         """Do the ops in order; return where the pointer is then, and how many characters were typed.
 
-        Raises: as ``Desktop.send``.
+        Raises: as ``Desktop.send``; InputNotDelivered only when none of the ops was done.
         """
         self._check(ops)
-        typed, at = 0, (0, 0)
+        typed, at, done = 0, (0, 0), 0
         with self._turn:
-            for way, group in groupby(ops, _way):
-                batch = list(group)
-                if way == "service":
-                    ack = self._service.send_by_service(batch, deadline)
-                    typed, at = typed + ack.chars_typed, ack.pointer
-                elif way == "keys":
-                    typed += self._type(batch, deadline)
-                    at = self._service.tell_of_input(_KEYS, deadline)
-                else:
-                    for op in batch:
-                        self._pointer.do(op, deadline)
-                    at = self._service.tell_of_input(_POINTER | _PRESSES, deadline)
+            try:
+                for way, group in groupby(ops, _way):
+                    batch = list(group)
+                    if way == "service":
+                        ack = self._service.send_by_service(batch, deadline)
+                        done += len(batch)
+                        typed, at = typed + ack.chars_typed, ack.pointer
+                    elif way == "keys":
+                        typed += self._type(batch, deadline)
+                        done += len(batch)
+                        at = self._service.tell_of_input(_KEYS, deadline)
+                    else:
+                        for op in batch:
+                            self._pointer.do(op, deadline)
+                            done += 1
+                        at = self._service.tell_of_input(_POINTER | _PRESSES, deadline)
+            except InputNotDelivered as error:
+                if not done:
+                    raise
+                raise InputDeliveryUnknown(
+                    f"{done} of {len(ops)} parts of the input were done, the next was not: {error}",
+                    detail={**error.detail, "ops_done": done},
+                ) from error
         return at, typed
 
     def _type(self, batch: Sequence[InputOp], deadline: Deadline) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
 from gym_anything.actions.model import Button, Buttons, Click, Drag, InputOp, Move, Scroll
-from gym_anything.errors import DeadlineExceeded, InputDeliveryUnknown
+from gym_anything.errors import DeadlineExceeded, InputDeliveryUnknown, InputNotDelivered
 from gym_anything.runtime.qemu.fast_keyboard import PointerState
 from gym_anything.runtime.qemu.qmp import QmpClient
 
@@ -159,9 +159,9 @@ class QmpPointer:
         limit = deadline.tightened(_ARRIVES_S)
         try:
             wait_until(arrived, deadline=limit, awaited="the machine to take an event of its tablet", poll_s=0.01)
-        except DeadlineExceeded as error:
+        except (DeadlineExceeded, InputNotDelivered) as error:  # the witness's own "not delivered" is no answer to this
             raise InputDeliveryUnknown(
-                f"the machine's tablet was sent {expected} and says {seen[0]}", detail={"seen": repr(seen[0])}
+                f"the machine's tablet was sent {expected} and says {seen[0]}: {error}", detail={"seen": repr(seen[0])}
             ) from error
         self._state = expected
 
