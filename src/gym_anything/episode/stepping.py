@@ -24,7 +24,7 @@ from gym_anything.episode.observing import observe
 from gym_anything.episode.pacing import Pacing, let_time_pass, pause_after_input, pause_between_actions
 from gym_anything.episode.session import Session
 from gym_anything.episode.settling import SettleRule, joined_boxes, settle_world, told
-from gym_anything.errors import ActionError, GymAnythingError
+from gym_anything.errors import ActionError, GymAnythingError, InputDeliveryUnknown, InputNotDelivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +49,43 @@ class StepResult:
     end_reason: str | None = None
 
 
+@dataclass
+class _Progress:
+    """How far a step has come. Attributes: results: of its actions. inputs: how many of these were done in whole."""
+
+    results: list[dict[str, Any]] = field(default_factory=list)
+    inputs: int = 0
+
+
 def run_step(session: Session, episode: Episode, request: StepRequest) -> StepResult:
     """Do one step.
 
-    Raises: ActionError before anything was done; whatever the world raises for an action it refuses or cannot deliver
+    Raises: ActionError before anything was done; InputNotDelivered when nothing of it
+        was done: it is no step then, and may be sent again; InputDeliveryUnknown also where an input was not delivered
+        after others of the step were done; whatever else the world raises for an action it refuses or cannot deliver
         (the step counts, and the trajectory says so); WorldLost, Aborted.
     """
-    if isinstance(request.gap_s, bool) or not isinstance(request.gap_s, int | float) or not request.gap_s >= 0:
-        raise ActionError(f"wait_between_actions must be a number of seconds, not {request.gap_s!r}")
-    pacing = _pacing(session, request.settle_ignore)
-    raws, actions = _parse(session, request.actions, pacing)
+    roles = session.roles
+    pacing, raws, actions = _read(session, request)
     episode.steps += 1
     began = time.perf_counter()
-    results: list[dict[str, Any]] = []
+    progress = _Progress()
     try:
-        had_input = _do_all(session, episode, pacing, raws, actions, request.gap_s, results)
+        _do_all(session, episode, pacing, raws, actions, request.gap_s, progress)
         did = time.perf_counter()
-        rest = _pace(session, pacing, had_input=had_input, settle=request.settle_after_actions)
+        rest = _pace(session, pacing, had_input=progress.inputs > 0, settle=request.settle_after_actions)
         paced = time.perf_counter()
         observation = observe(session, episode, is_step=True) if request.capture_observation else {}
     except GymAnythingError as error:
-        episode.folder.append("step", {**_record(episode, raws, request), "error": error.to_wire()})
-        raise
+        failure = _not_to_be_repeated(error, progress.inputs)
+        record = {**_record(episode.steps, raws, request), "error": failure.to_wire()}
+        if isinstance(failure, InputNotDelivered):  # whoever sends it again sends the same step
+            episode.steps -= 1
+            session.roles = roles
+        episode.folder.append("not_delivered" if isinstance(failure, InputNotDelivered) else "step", record)
+        if failure is error:
+            raise
+        raise failure from error
     seen = time.perf_counter()
     timings = {
         "actions_s": round(did - began, 6),
@@ -78,6 +93,30 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
         "observation_s": round(seen - paced, 6),
         "step_s": round(seen - began, 6),
     }
+    return _done(session, episode, request, raws, progress.results, observation, timings, rest)
+
+
+def _not_to_be_repeated(error: GymAnythingError, inputs: int) -> GymAnythingError:
+    """Return what a failed step raises: only one that did no input at all may be sent again as it is."""
+    if not inputs or not isinstance(error, InputNotDelivered):
+        return error
+    return InputDeliveryUnknown(
+        f"{inputs} of this step's inputs were done, the one after them was not: {error}; look at a new frame",
+        detail={**error.detail, "inputs_done": inputs},
+    )
+
+
+def _done(
+    session: Session,
+    episode: Episode,
+    request: StepRequest,
+    raws: list[Any],
+    results: list[dict[str, Any]],
+    observation: dict[str, Any],
+    timings: dict[str, float],
+    rest: dict[str, object] | None,
+) -> StepResult:
+    """Write a step that was done into the trajectory, and say what it did."""
     info = _info(episode, results, observation, timings)
     if rest is not None:
         info["settle"] = rest
@@ -85,8 +124,16 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
     reason = reason or session.limits.reason_to_end(steps=episode.steps, elapsed_s=episode.elapsed_s())
     frame = episode.step_frames[-1].name if observation and episode.step_frames else None
     seen_then = {"frame": frame, "action_results": results, "timings": timings, **({"settle": rest} if rest else {})}
-    episode.folder.append("step", {**_record(episode, raws, request), **seen_then})
+    episode.folder.append("step", {**_record(episode.steps, raws, request), **seen_then})
     return StepResult(observation, info, reason)
+
+
+def _read(session: Session, request: StepRequest) -> tuple[Pacing, list[Any], list[Action]]:
+    """Return the waits of a step, and its actions as they came and parsed. Raises: ActionError."""
+    if isinstance(request.gap_s, bool) or not isinstance(request.gap_s, int | float) or not request.gap_s >= 0:
+        raise ActionError(f"wait_between_actions must be a number of seconds, not {request.gap_s!r}")
+    pacing = _pacing(session, request.settle_ignore)
+    return pacing, *_parse(session, request.actions, pacing)
 
 
 def _pacing(session: Session, settle_ignore: Any) -> Pacing:
@@ -99,8 +146,7 @@ def _pacing(session: Session, settle_ignore: Any) -> Pacing:
 
 
 def _parse(session: Session, given: Any, pacing: Pacing) -> tuple[list[Any], list[Action]]:
-    given = [] if given is None else given
-    raws: list[Any] = [given] if isinstance(given, Mapping) else given
+    raws: Any = [] if given is None else [given] if isinstance(given, Mapping) else given
     screen = session.runner.screen_size()
     roles = copy.copy(session.roles)
     if roles is not None:
@@ -120,18 +166,16 @@ def _do_all(
     raws: list[Any],
     actions: list[Action],
     gap_s: float,
-    results: list[dict[str, Any]],
-) -> bool:
-    """Do the actions in order; returns whether there was input among them."""
-    had_input = False
+    progress: _Progress,
+) -> None:
+    """Do the actions in order."""
     for index, (raw, action) in enumerate(zip(raws, actions, strict=True)):
         if index:
             pause_between_actions(session.runner, pacing, gap_s, "the gap between actions")
-        had_input = had_input or isinstance(action, InputAction | PassthroughAction)
         result = _do_one(session, episode, pacing, raw, action)
+        progress.inputs += isinstance(action, InputAction | PassthroughAction)
         if result is not None:
-            results.append(result)
-    return had_input
+            progress.results.append(result)
 
 
 def _do_one(session: Session, episode: Episode, pacing: Pacing, raw: Any, action: Action) -> dict[str, Any] | None:
@@ -178,8 +222,8 @@ def _info(
     return info
 
 
-def _record(episode: Episode, raws: list[Any], request: StepRequest) -> dict[str, Any]:
-    record: dict[str, Any] = {"step": episode.steps, "actions": raws, "mark_done": request.mark_done}
+def _record(step: int, raws: list[Any], request: StepRequest) -> dict[str, Any]:
+    record: dict[str, Any] = {"step": step, "actions": raws, "mark_done": request.mark_done}
     if request.metadata:
         record["metadata"] = dict(request.metadata)
     return record

@@ -12,13 +12,21 @@ from typing import Any, TypeVar
 import pytest
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import ActionError, SpecInvalid, StateError, WorldLost
+from gym_anything.errors import (
+    ActionError,
+    InputDeliveryUnknown,
+    InputNotDelivered,
+    SpecInvalid,
+    StateError,
+    WorldLost,
+)
 from gym_anything.pool.data_server import DataServer
 from gym_anything.pool.environment_world import EnvironmentChoice, EnvironmentWorld, environment_rules
 from gym_anything.pool.guard import HostReading
 from gym_anything.pool.pool import Lease, Pool
 from gym_anything.pool.task_request import TaskRequest
 from gym_anything.specs.loading import checked_env
+from gym_anything.testing.fakes.world import CLICKS_FILE, TYPED_FILE, FakeWorld
 from tests.conftest import RequireBackend
 from tests.e2e.local_world import require_local_world
 from tests.unit.episode.fake_envs import MISBEHAVING, env_spec, task_spec
@@ -86,6 +94,36 @@ def test_a_second_reset_on_one_lease_begins_another_episode(tmp_path: Path) -> N
 
     on_a_lease(EnvironmentChoice(env_spec(tmp_path)), work)
     assert sorted(one["task"] for one in summaries(tmp_path)) == ["a@1", "b@1"]
+
+
+class NumbKeyboard(FakeWorld):
+    """Its keyboard takes nothing, and says so, for the first two times."""
+
+    refusals = 2
+
+    def inject_action(self, action: dict[str, Any]) -> Any:
+        if "keyboard" in action and self.refusals:
+            self.refusals -= 1
+            raise InputNotDelivered("nobody reads the keyboard")
+        return super().inject_action(action)
+
+
+def test_a_step_is_sent_again_only_where_none_of_it_was_done(tmp_path: Path) -> None:
+    async def work(lease: Lease) -> None:
+        begun = await lease.perform("reset", task_spec())
+        with pytest.raises(InputDeliveryUnknown, match="1 of this step's inputs"):
+            await lease.perform("step", [CLICK, {"keyboard": {"text": "a"}}])
+        second = await lease.perform("step", {"keyboard": {"text": "b"}})
+        assert second["info"]["step"] == 2, "the first counts, as it may have been done; the tries of one step are one"
+        await lease.perform("copy_from", {"guest_path": CLICKS_FILE, "host_path": str(tmp_path / "clicks")})
+        await lease.perform("copy_from", {"guest_path": TYPED_FILE, "host_path": str(tmp_path / "typed")})
+        trajectory = Path(begun["info"]["episode_dir"]) / "traj.jsonl"
+        said = [json.loads(line)["event"] for line in trajectory.read_text().splitlines()]
+        assert said[-3:] == ["step", "not_delivered", "step"]
+
+    on_a_lease(EnvironmentChoice(env_spec(tmp_path, runner=f"{__name__}:{NumbKeyboard.__name__}")), work)
+    assert (tmp_path / "clicks").read_text() == "left 10 10 1\n"
+    assert (tmp_path / "typed").read_text() == "b"
 
 
 def test_a_lost_world_is_an_error_that_names_its_episode_and_the_replica_recovers(tmp_path: Path) -> None:

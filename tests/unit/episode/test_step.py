@@ -13,6 +13,7 @@ from gym_anything.errors import (
     Aborted,
     ActionError,
     ActionUnsupported,
+    InputDeliveryUnknown,
     InputNotDelivered,
     SpecInvalid,
     StateError,
@@ -27,6 +28,7 @@ CLICK = {"mouse": {"left_click": [0, 0]}}
 
 
 TYPE = {"keyboard": {"text": "a"}}
+REFUSED = {"action": "refuse"}
 
 
 def locator(cls: type) -> str:
@@ -68,15 +70,35 @@ def test_an_unknown_action_is_refused_by_the_world_never_ignored(tmp_path: Path)
         assert not done, "the episode goes on"
 
 
-def test_input_that_was_not_delivered_is_said_and_logged(tmp_path: Path) -> None:
-    """P7: success is reported on evidence, not on intent."""
+def events(folder: Path | None) -> list[dict[str, Any]]:
+    assert folder is not None
+    return [json.loads(line) for line in (folder / "traj.jsonl").read_text().splitlines()]
+
+
+def test_input_that_was_not_delivered_is_said_and_logged_and_is_no_step(tmp_path: Path) -> None:
+    """P7: success is reported on evidence, not on intent. Whoever sends it again sends the same step."""
     with fake_env(tmp_path, runner=locator(TellingWorld)) as env:
         env.reset()
-        with pytest.raises(InputNotDelivered):
-            env.step([CLICK, {"action": "refuse"}])
-        assert env.episode_dir is not None
-        last = json.loads((env.episode_dir / "traj.jsonl").read_text().splitlines()[-1])
-        assert last["event"] == "step" and last["error"]["code"] == "input-not-delivered"
+        for actions in ({"action": "refuse"}, [{"action": "screenshot"}, {"action": "wait", "time": 1}, REFUSED]):
+            with pytest.raises(InputNotDelivered):
+                env.step(actions)
+        assert env.step(CLICK)[3]["step"] == 1
+        *_, first, second, done = events(env.episode_dir)
+        assert [first["event"], second["event"], done["event"]] == ["not_delivered", "not_delivered", "step"]
+        assert first["step"] == second["step"] == done["step"] == 1
+        assert first["error"]["code"] == "input-not-delivered" and first["actions"] == [REFUSED]
+
+
+def test_a_step_of_which_something_was_done_is_never_sent_again(tmp_path: Path) -> None:
+    """``InputNotDelivered`` says that nothing was done, and whoever hears it does all of the step once more."""
+    with fake_env(tmp_path, runner=locator(TellingWorld)) as env:
+        env.reset()
+        with pytest.raises(InputDeliveryUnknown, match="1 of this step's inputs were done") as raised:
+            env.step([CLICK, REFUSED])
+        assert raised.value.detail == {"inputs_done": 1} and isinstance(raised.value.__cause__, InputNotDelivered)
+        last = events(env.episode_dir)[-1]
+        assert (last["event"], last["step"], last["error"]["code"]) == ("step", 1, "input-delivery-unknown")
+        assert env.step(CLICK)[3]["step"] == 2, "what may have been done counts"
 
 
 @pytest.mark.parametrize("fast_io", [False, True])
@@ -165,12 +187,26 @@ def test_roles_are_split_and_take_turns(tmp_path: Path) -> None:
         assert env.runner.roles[-1] == "red", "a new episode begins with the first role"  # type: ignore[attr-defined]
 
 
+def test_a_step_that_is_sent_again_is_of_the_same_role(tmp_path: Path) -> None:
+    with fake_env(
+        tmp_path, runner=locator(RoleWorld), multi_agent={"roles": ["red", "blue"], "turn_based": True}
+    ) as env:
+        env.reset()
+        with pytest.raises(InputNotDelivered):
+            env.step(REFUSED)
+        env.step(TYPE)
+        env.step(TYPE)
+        assert env.runner.roles == ["red", "red", "blue"]  # type: ignore[attr-defined]
+
+
 class RoleWorld(FakeWorld):
     """It remembers who acted."""
 
     def inject_action(self, action: dict[str, Any]) -> Any:
         if "_role" in action:
             self.__dict__.setdefault("roles", []).append(action["_role"])
+        if action.get("action") == "refuse":
+            raise InputNotDelivered("the wire was cut")
         return super().inject_action({k: v for k, v in action.items() if k != "_role"})
 
 
