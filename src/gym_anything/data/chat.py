@@ -39,7 +39,7 @@ class Conversation:
         messages: ``{"role", "content"}``; content is a list of ``{"type": "text", "text"}`` and ``{"type": "image"}``.
         pictures: the files that the image parts stand for, in their order.
         turns: of the assistant.
-        refused: turns whose actions the world refused or that broke off.
+        refused: turns whose actions nobody could read, that the world refused or that broke off.
         missing: turns before which the agent saw a picture that was not kept; they have no image part.
     """
 
@@ -66,7 +66,7 @@ def conversation(trajectory: Trajectory) -> Conversation | None:
     talk = _Talk(trajectory)
     for step in turns:
         talk.look(step.before)
-        closing = step.mark_done and trajectory.agent_finished
+        closing = step.mark_done and trajectory.agent_finished and step.error is None
         talk.answer(step.thought, _canonical(step, trajectory.screen), done=closing)
         talk.note_refusal(step)
     if ended is not None:

@@ -81,7 +81,7 @@ EPISODE_COLUMNS = (
 
 STEP_COLUMNS = (
     Column("episode_id", "text", "of the table of episodes"),
-    Column("step", "whole", "from 1"),
+    Column("step", "whole", "from 1; a turn refused as malformed was no step, and has the next one's number"),
     Column("ts", "time", "when the step was over"),
     Column("before", "text", "picture that the agent saw, below the export's folder; null when it was not kept"),
     Column("after", "text", "picture after the step; null when it was not kept"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,12 @@ class TrajectoryStep:
     """One call of ``env.step``.
 
     Attributes:
-        number: from 1.
+        number: from 1; a turn that was refused before it became a step has the number of the step that follows it.
         ts: when it was over, seconds since the epoch.
         actions: as the agent sent them, guest pixels.
         before, after: the pictures that the agent saw before and after it; None where none was kept. Fast mode keeps
-            two a second, and a picture of another moment is never shown in place of one.
+            two a second, and a picture of another moment is never shown in place of one. After a step that was refused
+            or broke off the agent has seen nothing new: the next one's ``before`` is the same.
         metadata: what the agent put beside it (``thought``, ``model_action``, ``usage`` …).
         results: what the actions returned.
         error: why it was refused or broke off: ``{code, message, …}``; None when it was done.
@@ -94,6 +95,7 @@ def read_trajectory(episode_dir: Path, record: EpisodeRecord, *, exp: str, sourc
     session: Mapping[str, Any] = {}
     begun: Mapping[str, Any] = {}
     steps: list[TrajectoryStep] = []
+    seen = _picture(episode_dir, 0)
     for event in _events(episode_dir / TRAJECTORY):
         match event.get("event"):
             case "reset" if not begun:
@@ -101,7 +103,11 @@ def read_trajectory(episode_dir: Path, record: EpisodeRecord, *, exp: str, sourc
             case "session" if not session:
                 session = event
             case "step":
-                steps.append(_read_step(episode_dir, event, len(steps) + 1))
+                steps.append(step := _read_step(episode_dir, event, len(steps) + 1, seen))
+                if step.after is not None or step.error is None:
+                    seen = step.after
+            case "refused":
+                steps.append(replace(_read_step(episode_dir, event, len(steps) + 1, seen), after=None))
     resolution = session.get("resolution")
     is_size = isinstance(resolution, list) and len(resolution) == 2 and 0 not in resolution
     name = "\0".join((exp, source, record.started_at))
@@ -129,7 +135,7 @@ def read_summary(episode_dir: Path) -> Mapping[str, Any]:
     return data
 
 
-def _read_step(folder: Path, event: Mapping[str, Any], number: int) -> TrajectoryStep:
+def _read_step(folder: Path, event: Mapping[str, Any], number: int, seen: Path | None) -> TrajectoryStep:
     try:
         number = int(event.get("step") or number)
         actions = event.get("actions") or []
@@ -137,7 +143,7 @@ def _read_step(folder: Path, event: Mapping[str, Any], number: int) -> Trajector
             number=number,
             ts=float(event.get("ts") or 0.0),
             actions=list(actions),
-            before=_picture(folder, number - 1),
+            before=seen,
             after=_picture(folder, number),
             metadata=dict(event.get("metadata") or {}),
             results=list(event.get("action_results") or []),

@@ -60,13 +60,18 @@ class _Progress:
 def run_step(session: Session, episode: Episode, request: StepRequest) -> StepResult:
     """Do one step.
 
-    Raises: ActionError before anything was done; InputNotDelivered when nothing of it
+    Raises: ActionError before anything was done (the trajectory says ``refused``); InputNotDelivered when nothing of it
         was done: it is no step then, and may be sent again; InputDeliveryUnknown also where an input was not delivered
         after others of the step were done; whatever else the world raises for an action it refuses or cannot deliver
         (the step counts, and the trajectory says so); WorldLost, Aborted.
     """
     roles = session.roles
-    pacing, raws, actions = _read(session, request)
+    try:
+        pacing, raws, actions = _read(session, request)
+    except ActionError as error:
+        refused = _record(episode.steps + 1, _listed(request.actions), request)
+        episode.folder.append("refused", {**refused, "error": error.to_wire()})
+        raise
     episode.steps += 1
     began = time.perf_counter()
     progress = _Progress()
@@ -122,7 +127,8 @@ def _done(
         info["settle"] = rest
     reason = COMPLETED if request.mark_done else None
     reason = reason or session.limits.reason_to_end(steps=episode.steps, elapsed_s=episode.elapsed_s())
-    frame = episode.step_frames[-1].name if observation and episode.step_frames else None
+    own = episode.folder.path_of_frame(episode.steps)
+    frame = own.name if own in episode.step_frames[-1:] else None  # fast mode keeps but a few of them
     seen_then = {"frame": frame, "action_results": results, "timings": timings, **({"settle": rest} if rest else {})}
     episode.folder.append("step", {**_record(episode.steps, raws, request), **seen_then})
     return StepResult(observation, info, reason)
@@ -220,6 +226,13 @@ def _info(
     if episode.failed_setup:
         info["setup_failed"] = [failed.stage for failed in episode.failed_setup]
     return info
+
+
+def _listed(given: Any) -> list[Any]:
+    """Return actions that nobody could read as a list, for the trajectory."""
+    if given is None:
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _record(step: int, raws: list[Any], request: StepRequest) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.benchmark.results import ResultsFolder, finish_run
 from gym_anything.episode.limits import COMPLETED
+from gym_anything.errors import ActionError, ActionUnsupported
 from tests.unit.benchmark.result_rows import OUTCOMES
 from tests.unit.episode.fake_envs import fake_env, task_spec
 
@@ -40,7 +42,8 @@ def play(
     env = fake_env(run_dir, spec, recording={"output_dir": str(run_dir)}, fast_io=fast_io)
     env.reset(seed=7)
     for actions, thought in turns:
-        env.step(actions, trajectory_metadata={"thought": thought} if thought else None)
+        with contextlib.suppress(ActionError, ActionUnsupported):  # an agent is told, and goes on
+            env.step(actions, trajectory_metadata={"thought": thought} if thought else None)
     env.step([], mark_done=True)
     known = {
         "reason": COMPLETED,

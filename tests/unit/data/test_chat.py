@@ -28,7 +28,7 @@ def trajectory(*steps: TrajectoryStep, reason: str | None = COMPLETED, interrupt
     for number, step in enumerate(steps, 1):
         before, after = Path(f"frame_{number - 1:05d}.png"), Path(f"frame_{number:05d}.png")
         facts = {name: getattr(step, name) for name in ("actions", "metadata", "error", "mark_done")}
-        shown.append(TrajectoryStep(number, 0.0, before=before, after=after, **facts))
+        shown.append(TrajectoryStep(number, 0.0, before=before, after=None if step.error else after, **facts))
     return Trajectory("id", "run", "exp", record, "Do it", "e@1", "t@1", (64, 48), tuple(shown))
 
 

@@ -101,6 +101,39 @@ def test_an_episode_whose_picture_was_not_kept_is_left_out_of_conversations(tmp_
     assert line["messages"][3]["content"] == [{"type": "text", "text": "(the screenshot was not kept)"}]
 
 
+@pytest.mark.parametrize("form", ["sft", "hf"])
+def test_an_episode_with_refused_turns_is_whole(tmp_path: Path, form: Format) -> None:
+    """The agent has seen nothing new after a refusal, by the parser or by the world: no picture is missing."""
+    click, far_out, unknown = TURNS[0][0], [{"mouse": {"left_click": [900, 20]}}], [{"voice": "hello"}]
+    play(tmp_path, turns=[(click, "there"), (far_out, "far out"), (unknown, None), (click, None)])
+    (found,) = trajectories(tmp_path)
+    assert [(step.number, bool(step.error)) for step in found.steps] == [
+        (1, False),
+        (2, True),
+        (2, True),
+        (3, False),
+        (4, False),
+    ]
+    before = [step.before.name if step.before else None for step in found.steps]
+    assert before == [f"frame_{number:05d}.png" for number in (0, 1, 1, 1, 3)]
+    assert [step.after is None for step in found.steps] == [False, True, True, False, False]
+    summary = exported(tmp_path, form)
+    assert (summary.episodes, dict(summary.left_out)) == (1, {})
+    if form == "sft":
+        (line,) = read_sft(tmp_path / "out")
+        assert (line["refused"], line["missing"], line["turns"]) == (2, 0, 5)
+        words = [part["text"] for message in line["messages"] for part in message["content"] if "text" in part]
+        assert sum(text.startswith("The last action was refused and not done") for text in words) == 2
+        assert json.loads(line["messages"][4]["content"][0]["text"])["actions"] == far_out
+
+
+def test_a_picture_that_fast_mode_did_not_keep_is_missing_after_a_refusal_too(tmp_path: Path) -> None:
+    click, far_out = TURNS[0][0], [{"mouse": {"left_click": [900, 20]}}]
+    play(tmp_path, turns=[(click, None), (far_out, None), (click, None)], fast_io=True)
+    (found,) = trajectories(tmp_path)
+    assert [step.before is None for step in found.steps[:3]] == [False, True, True]
+
+
 def test_tables_come_back_as_they_went(tmp_path: Path) -> None:
     play(tmp_path, usage={"input_tokens": 12, "output_tokens": 3, "cost_usd": 0.5}, warnings=("w",))
     play(tmp_path, "b", "broken", verifier={"passed": False})

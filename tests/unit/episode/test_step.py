@@ -101,6 +101,23 @@ def test_a_step_of_which_something_was_done_is_never_sent_again(tmp_path: Path) 
         assert env.step(CLICK)[3]["step"] == 2, "what may have been done counts"
 
 
+def test_a_turn_that_nobody_can_read_is_in_the_trajectory(tmp_path: Path) -> None:
+    with fake_env(tmp_path) as env:
+        env.reset()
+        env.step(CLICK)
+        wrong = {"mouse": {"left_click": [9999, 0]}}
+        with pytest.raises(ActionError):
+            env.step([wrong], trajectory_metadata={"thought": "far out"})
+        last = events(env.episode_dir)[-1]
+        assert (last["event"], last["step"], last["actions"]) == ("refused", 2, [wrong])
+        assert last["metadata"] == {"thought": "far out"} and last["error"]["code"] == ActionError.code
+        for odd in (7, "click", [{"mouse": {"left_click": [object(), b"x"]}}]):
+            with pytest.raises(ActionError):
+                env.step(odd)
+            assert events(env.episode_dir)[-1]["event"] == "refused"
+        assert env.step(CLICK)[3]["step"] == 2
+
+
 @pytest.mark.parametrize("fast_io", [False, True])
 def test_a_lost_world_ends_the_episode_as_a_value(tmp_path: Path, fast_io: bool) -> None:
     """L9: a dead world is not blamed on the agent."""
