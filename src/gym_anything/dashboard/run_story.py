@@ -26,7 +26,9 @@ def run_story(root: Path, place: Sequence[str]) -> dict[str, Any]:
     Args: root: the experiment's folder. place: the folders of model, environment, task and run below it.
     Returns: ``{finished, info, episode, files, notes}``; ``episode`` is None without artifacts, else ``{dir, prompt,
         resolution, steps, first, last, video, verifier, events}``; every file is ``{path, size, v}`` with its path
-        below the run's folder. ``notes`` say what could not be read. JSON of finite numbers.
+        below the run's folder. A step's ``before`` is the frame that the agent saw; where that was not kept, the newest
+        one before it, and ``steps_earlier`` (else 0) says by how much. ``notes`` say what could not
+        be read. JSON of finite numbers.
     Raises: NotInside when there is no such run.
     """
     os.close(open_folder(root, place))
@@ -102,12 +104,14 @@ class _Reader:
     prompt: str | None = None
     verifier: Any = None
     shown: str | None = None
-    """The newest frame so far: what the agent saw."""
+    """The newest frame so far."""
+    behind: int = 0
+    """How many that the agent was shown since then were not kept."""
     last_ts: float | None = None
 
     def take(self, event: Mapping[str, Any]) -> None:
         kind, ts = event.get("event"), _seconds(event.get("ts"))
-        if kind == "step":
+        if kind in ("step", "refused"):
             self._step(event, ts)
         else:
             if kind == "reset":
@@ -122,8 +126,7 @@ class _Reader:
     def _step(self, event: Mapping[str, Any], ts: float | None) -> None:
         actions = event.get("actions")
         raws = actions if isinstance(actions, list) else [actions]
-        after = event.get("frame")
-        after = after if isinstance(after, str) and after in self.names else None
+        after = self._frame_of(event)
         timings = event.get("timings")
         step_s = _seconds(timings.get("step_s")) if isinstance(timings, Mapping) else None
         before_s = None
@@ -133,12 +136,24 @@ class _Reader:
             {
                 "drawn": [self.pen.draw(raw) for raw in raws],
                 "before": self.shown,
+                "steps_earlier": self.behind,
                 "after": after,
                 "before_s": before_s,
                 **{key: value for key, value in event.items() if key not in ("event", "frame")},
             }
         )
-        self.shown = after or self.shown
+        if after is not None:
+            self.shown, self.behind = after, 0
+        elif self.shown is not None and not event.get("error"):  # after a refusal the agent still looks at the same
+            self.behind += 1
+
+    def _frame_of(self, event: Mapping[str, Any]) -> str | None:
+        """Return the frame after a step, by its number: what older versions wrote of it may be another step's."""
+        number = event.get("step")
+        if event.get("event") != "step" or not isinstance(number, int):
+            return None
+        name = frame_name(number)
+        return name if name in self.names else None
 
 
 def _episode(root: Path, place: Sequence[str], folder: str, names: set[str], notes: list[str]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from gym_anything.benchmark.results import ResultsFolder
 from gym_anything.dashboard.confined import NotInside
 from gym_anything.dashboard.run_list import RunList, chosen_experiments
 from gym_anything.dashboard.run_story import run_story
+from gym_anything.episode import observing
 from gym_anything.episode.outcome import Outcome
-from gym_anything.errors import BenchmarkError, SettingInvalid
+from gym_anything.errors import ActionError, BenchmarkError, SettingInvalid
+from tests.unit.episode.fake_envs import fake_env
 from tests.viewed_runs import EVIL, STEPS, add_run, pilot, request
 
 pytestmark = pytest.mark.unit
@@ -43,6 +45,49 @@ def test_a_frame_that_is_gone_is_not_shown(tmp_path: Path) -> None:
     assert [(step["before"], step["after"]) for step in steps[:2]] == [
         ("frame_00000.png", None),
         ("frame_00000.png", "frame_00002.png"),
+    ]
+    assert [step["steps_earlier"] for step in steps] == [0, 1, 0], "an older one is called so"
+
+
+def test_fast_mode_shows_no_frame_for_another_and_refused_turns_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir = ResultsFolder(tmp_path, "fast").new_run_dir(request())
+    click, far_out = {"mouse": {"left_click": [10, 20]}}, {"mouse": {"left_click": [900, 20]}}
+    with fake_env(run_dir, recording={"output_dir": str(run_dir)}, fast_io=True) as env:
+        env.reset()
+        for _ in range(2):
+            env.step(click)
+        with pytest.raises(ActionError):
+            env.step(far_out, trajectory_metadata={"thought": "far out"})
+        monkeypatch.setattr(observing, "_SAVE_EVERY_S", 0.0)
+        env.step(click)
+        monkeypatch.undo()
+        env.step(click)
+    (trajectory,) = run_dir.glob("episode_*/traj.jsonl")
+    written = [json.loads(line) for line in trajectory.read_text().splitlines()]
+    frames = [event["frame"] for event in written if event["event"] == "step"]
+    assert frames == [None, None, "frame_00003.png", None], "its own, or none"
+    steps = run_story(tmp_path / "fast", PLACE)["episode"]["steps"]
+    assert [(step["before"], step["steps_earlier"], step["after"]) for step in steps] == [
+        ("frame_00000.png", 0, None),
+        ("frame_00000.png", 1, None),
+        ("frame_00000.png", 2, None),
+        ("frame_00000.png", 2, "frame_00003.png"),
+        ("frame_00003.png", 0, None),
+    ]
+    assert "900" in steps[2]["error"]["message"] and steps[2]["metadata"] == {"thought": "far out"}
+
+
+def test_what_older_versions_wrote_of_another_steps_frame_is_not_believed(tmp_path: Path) -> None:
+    exp = pilot(tmp_path)
+    (trajectory,) = exp.joinpath(*PLACE).glob("episode_*/traj.jsonl")
+    (trajectory.parent / "frame_00002.png").unlink()
+    trajectory.write_text(trajectory.read_text().replace("frame_00002.png", "frame_00001.png"))
+    steps = run_story(exp, PLACE)["episode"]["steps"]
+    assert [(step["before"], step["after"]) for step in steps[1:]] == [
+        ("frame_00001.png", None),
+        ("frame_00001.png", "frame_00003.png"),
     ]
 
 

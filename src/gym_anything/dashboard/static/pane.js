@@ -90,13 +90,15 @@ export class Pane {
       this.none.hidden = true;
       this.shot.hidden = false;
       if (this.image.getAttribute("src") !== address) this.image.src = address;
-      this.image.alt = isEnd ? "the screen at the end" : `the screen ${this.look} step ${this.at}`;
+      this.image.alt = isEnd ? "the screen at the end" : `the screen ${this.look} step ${this.at - (this.look === "before" ? this.steps[this.at - 1].steps_earlier : 0)}`;
     } else {
       this.noFrame(this.episode ? "no frame was kept here" : "nothing of this episode was kept");
     }
     this.drawLayer(file ? step : null);
     const where = isEnd ? (this.steps.length ? `end, after ${plural(this.steps.length, "step")}` : "no step was done") : `step ${this.at} of ${this.steps.length}`;
-    replace(this.caption, where, !isEnd && file ? ` · ${this.look} the action` : "");
+    const earlier = step && this.look === "before" ? step.steps_earlier : 0;
+    const which = earlier ? `the frame was not kept; this one is ${plural(earlier, "step")} earlier` : `${this.look} the action`;
+    replace(this.caption, where, !isEnd && file ? ` · ${which}` : "");
     this.lookButton.textContent = this.look;
     this.lookButton.disabled = isEnd;
     replace(this.said, isEnd ? this.endParts() : this.stepParts(step));
