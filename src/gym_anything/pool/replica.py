@@ -50,6 +50,7 @@ class Replica:
         self._timer_due = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._beat_at = 0.0
+        self._busy_since: float | None = None
         self._moved = asyncio.Event()
         self._ledger: StepLedger[Any] = StepLedger()
         self._awaited: dict[int, list[Told]] = {}
@@ -124,6 +125,7 @@ class Replica:
         world, ledger, generation, awaited = self._world, self._ledger, self.state.generation, self._awaited
 
         def ended(result: Any, raised: BaseException | None) -> None:
+            self._busy_since = None
             self.heartbeat(lease)
             if raised is None:
                 ledger.done(number, result)
@@ -133,12 +135,15 @@ class Replica:
             ledger.failed(number, error)
             if isinstance(error, WorldLost):
                 self._feed(ev.Lost(self._clock(), generation, _words(error)))
+            elif error.blame in ("world", "host"):
+                self._feed(ev.Doubted(self._clock(), generation))
             if self.state.lease != lease:
                 failed = self._failed()
                 failed.__cause__ = error
                 error = failed
             _tell(awaited.pop(number), None, error)
 
+        self._busy_since = self._clock()
         self._thread.do(lambda: world.perform(operation, argument), ended)
 
     # --- events and instructions ---------------------------------------------------------------------------------
@@ -248,6 +253,9 @@ class Replica:
         self._timer = None
         if self._awaited and self.state.lease is not None:  # who waits for an operation is alive, however long it takes
             self._feed(ev.Heartbeat(self._clock(), self.state.lease))
+        now, health = self._clock(), self.state.rules.health
+        if self._busy_since is not None and now - self._busy_since >= health.missed_limit * health.probe_every_s:
+            self._feed(ev.Doubted(now, self.state.generation))
         self._feed(ev.Tick(self._clock()))
 
     def _spawn(self, work: Any) -> None:

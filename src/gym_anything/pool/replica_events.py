@@ -92,6 +92,11 @@ class ProbeMissed(OfWorld):
 
 
 @dataclass(frozen=True, slots=True)
+class Doubted(OfWorld):
+    """Something it was told to do failed by its fault, or takes long: the next probe should ask more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Destroyed(OfWorld):
     """Nothing of it is left."""
 

@@ -42,15 +42,19 @@ class Health:
         self.rules = rules
         self.due = at + rules.probe_every_s
         self._missed = 0
-        self._asked = False
+        self._asked = self._asked_deep = self._doubted = False
         self._first: list[float] = []
         self._mean_s = 0.0
         self._memory_mib: float | None = None
 
     @property
     def suspicious(self) -> bool:
-        """True when the last probe was missed: the next one should ask more than the cheap question."""
-        return self._missed > 0
+        """True when the last probe was missed, or since a doubt: the next should ask more than the cheap question."""
+        return self._missed > 0 or self._doubted
+
+    def doubt(self) -> None:
+        """Note that something went wrong with it, until it answers the question that asks more."""
+        self._doubted = True
 
     def wants_probe(self, at: float) -> bool:
         """Tell whether to ask now; then the next time is set. While an answer is awaited nothing more is asked."""
@@ -58,11 +62,13 @@ class Health:
             return False
         self.due = at + self.rules.probe_every_s
         asks, self._asked = not self._asked, True
+        self._asked_deep = self.suspicious if asks else self._asked_deep
         return asks
 
     def answered(self, at: float, took_s: float, memory_mib: float | None) -> str:
         """Note an answer; return how the world drifts, or "" when it does not."""
         self._missed, self._asked = 0, False
+        self._doubted = self._doubted and not self._asked_deep
         self.due = at + self.rules.probe_every_s
         if len(self._first) < self.rules.settle_count:
             self._first.append(took_s)

@@ -222,6 +222,9 @@ class ReplicaState:
         if self._has_world() and self._health.missed(self._at):
             self._fail(f"hangs: {event.reason}")
 
+    def _world_doubted(self, event: ev.Doubted) -> None:
+        self._health.doubt()
+
     def _destroyed(self, event: ev.Destroyed) -> None:
         if self.state is not State.CLEARING:
             return
@@ -325,6 +328,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[ReplicaState, Any], None]] = {
     ev.Lost: ReplicaState._lost,
     ev.ProbeAnswered: ReplicaState._probe_answered,
     ev.ProbeMissed: ReplicaState._probe_missed,
+    ev.Doubted: ReplicaState._world_doubted,
     ev.Destroyed: ReplicaState._destroyed,
     ev.Tick: ReplicaState._tick,
 }

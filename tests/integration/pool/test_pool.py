@@ -12,12 +12,21 @@ import pytest
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.retry import Backoff
-from gym_anything.errors import InputNotDelivered, NoReplica, ReplicaFailed, StateError, WorldLost
+from gym_anything.errors import (
+    ActionUnsupported,
+    CaptureFailed,
+    InputNotDelivered,
+    NoReplica,
+    ReplicaFailed,
+    StateError,
+    WorldLost,
+)
 from gym_anything.measure.simulated_world import SimulatedFaults, SimulatedTimes, SimulatedWorld
 from gym_anything.pool.guard import GuardRules, HostReading
 from gym_anything.pool.pool import Pool, PoolRules
 from gym_anything.pool.replica_health import HealthRules
 from gym_anything.pool.replica_state import ReplicaRules, State
+from gym_anything.pool.world import Vitals
 
 pytestmark = pytest.mark.real
 
@@ -78,6 +87,64 @@ def test_warm_replicas_are_given_out_and_recycled() -> None:
         assert first in (1, 2) and len(made.worlds) == 2
 
     run(work, made)
+
+
+class Doubtful(SimulatedWorld):
+    """It notes how it is asked for signs of life, and does what a step says."""
+
+    def __init__(self) -> None:
+        super().__init__(QUICK, SimulatedFaults(), 1)
+        self.asked: list[bool] = []
+        self.goes_on = threading.Event()
+
+    def probe(self, deep: bool) -> Vitals:
+        self.asked.append(deep)
+        return super().probe(deep)
+
+    def perform(self, operation: str, argument: object) -> object:
+        if argument == "blind":
+            raise CaptureFailed("no picture")
+        if argument == "wrong":
+            raise ActionUnsupported("what a policy wants is no fault of its world")
+        if argument == "long":
+            self.goes_on.wait(SOON)
+        return super().perform(operation, argument)
+
+    async def until(self, deep: bool) -> None:
+        """Wait for the next such probe."""
+        before = len(self.asked)
+        while deep not in self.asked[before:]:
+            await asyncio.sleep(0.005)
+
+
+class MadeDoubtful(Made):
+    def __call__(self) -> SimulatedWorld:
+        self.worlds.append(Doubtful())
+        return self.worlds[-1]
+
+
+def test_a_world_is_asked_more_closely_after_a_failure_and_in_the_midst_of_what_takes_long() -> None:
+    made = MadeDoubtful()
+
+    async def work(pool: Pool) -> None:
+        async with await pool.acquire(soon()) as lease:
+            (world,) = made.worlds
+            assert isinstance(world, Doubtful)
+            with pytest.raises(ActionUnsupported):
+                await lease.perform("step", "wrong")
+            await world.until(deep=False)
+            assert not any(world.asked)
+            with pytest.raises(CaptureFailed):
+                await lease.perform("step", "blind")
+            await world.until(deep=True)
+            await world.until(deep=False)
+            doing = asyncio.create_task(lease.perform("step", "long"))
+            await world.until(deep=True)
+            world.goes_on.set()
+            await doing
+            await world.until(deep=False)
+
+    run(lambda pool: asyncio.wait_for(work(pool), SOON), made, least=1, most=1)
 
 
 def test_a_lost_world_is_replaced_and_its_task_told() -> None:

@@ -90,7 +90,7 @@ class Pool(RuleBasedStateMachine):
     @rule(
         number=which,
         late=st.integers(0, 2),
-        kind=st.sampled_from(["up", "down", "lost", "reset", "unreset", "miss", "slow"]),
+        kind=st.sampled_from(["up", "down", "lost", "reset", "unreset", "miss", "doubt", "slow"]),
     )
     def world_says(self, number: int, late: int, kind: str) -> None:
         generation = max(1, self.replicas[number].generation - late)
@@ -103,6 +103,7 @@ class Pool(RuleBasedStateMachine):
                 "reset": ev.ResetDone(self.now, generation),
                 "unreset": ev.ResetFailed(self.now, generation, "it would not"),
                 "miss": ev.ProbeMissed(self.now, generation, "silence"),
+                "doubt": ev.Doubted(self.now, generation),
                 "slow": ev.ProbeAnswered(self.now, generation, 2.0, 50.0),
             }[kind],
         )

@@ -138,6 +138,19 @@ def test_an_owner_that_shows_signs_of_life_keeps_its_lease() -> None:
         assert told(ev.Tick)[:1] != [ev.EndLease("t1", "")] and told.state is State.ASSIGNED
 
 
+def test_a_world_in_doubt_is_asked_more_closely_until_it_answers_that() -> None:
+    told = assigned()
+    assert told(ev.Tick, after_s=5) == [ev.Probe(1, deep=False)]
+    told(ev.Doubted, 1)
+    told(ev.ProbeAnswered, 1, 0.1)
+    assert told(ev.Tick, after_s=5) == [ev.Probe(1, deep=True)], "what was asked before the doubt dispels none"
+    told(ev.ProbeAnswered, 1, 0.1)
+    assert told(ev.Tick, after_s=5) == [ev.Probe(1, deep=False)]
+    told(ev.ProbeAnswered, 1, 0.1)
+    told(ev.Doubted, 0)
+    assert told(ev.Tick, after_s=5) == [ev.Probe(1, deep=False)], "an earlier world's failure is not this one's"
+
+
 def test_a_world_that_misses_three_probes_hangs_and_is_asked_more_closely_before() -> None:
     told = created()
     assert told(ev.Tick, after_s=5) == [ev.Probe(1, deep=False)]
