@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from gym_anything._util import proc
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import CheckpointError, WorldLost
+from gym_anything.errors import CheckpointError, WorldError, WorldLost
 from gym_anything.runtime.qemu.guest_machine import GuestMachine
 from gym_anything.runtime.qemu.machine_process import MachineProcess
 from gym_anything.runtime.qemu.turns import PATIENCE_S
@@ -14,6 +14,15 @@ from gym_anything.runtime.runners.desktop_senses import DesktopSenses
 
 LIFE_S = 2.0
 """How long QEMU may take for an answer."""
+_RUNNING = "running"
+_ENDED = {
+    "guest-panicked": "its kernel has crashed",
+    "io-error": "its disk could not be read or written, as on a full disk of this host",
+    "internal-error": "QEMU cannot go on with it",
+    "shutdown": "it was switched off",
+    "watchdog": "its watchdog has expired",
+}
+"""What QEMU says of a machine that will not go on by itself. Source: QEMU's QAPI schema, ``RunState``."""
 REST_S = 30.0
 """How long a machine may take to come to rest, or to go on once it is its turn."""
 
@@ -30,10 +39,9 @@ class MachineHealth(DesktopSenses):
     def check_life(self, deep: bool = False) -> None:
         """See ``HealthAccess``."""
         machine = self._running("check_life")
-        if deep and not machine.resting:
+        ask_emulator(machine.process, resting=machine.resting)
+        if deep and not machine.resting:  # a guest that rests is not woken up for it
             super().check_life(deep)
-        else:
-            ask_emulator(machine.process)  # a guest that rests is not woken up for it
 
     def rest(self) -> None:
         """See ``HealthAccess``. The machine takes no processor time then."""
@@ -58,9 +66,18 @@ class MachineHealth(DesktopSenses):
         return None if self._world is None else memory_of(self._world.process)
 
 
-def ask_emulator(process: MachineProcess) -> None:
-    """Return when the monitor answers. Raises: WorldLost, DeadlineExceeded."""
-    process.qmp.execute("query-status", deadline=Deadline.after(LIFE_S))
+def ask_emulator(process: MachineProcess, *, resting: bool = False) -> None:
+    """Return when the monitor says that the machine runs.
+
+    Args: resting: it was told to stand still, and may.
+    Raises: WorldLost when it will not go on by itself; WorldError while it stands still for another reason (somebody
+        may be saving it, which is soon over); DeadlineExceeded.
+    """
+    status = process.qmp.execute("query-status", deadline=Deadline.after(LIFE_S)).get("status")
+    if status in _ENDED:
+        raise WorldLost(f"{process.name} has stopped: {_ENDED[status]} (QEMU: {status})", detail={"status": status})
+    if not resting and status != _RUNNING:
+        raise WorldError(f"{process.name} stands still, and was not told to (QEMU: {status})")
 
 
 def memory_of(process: MachineProcess) -> float | None:

@@ -39,6 +39,7 @@ from gym_anything.runtime.qemu.other_machine_spec import Firmware, OtherMachineS
 from gym_anything.runtime.qemu.overlay import make_overlay
 from gym_anything.runtime.runners.base import BaseRunner
 from gym_anything.runtime.runners.base_guest import DEFAULT_EXEC_TIMEOUT_S
+from gym_anything.runtime.runners.qemu_native.health import ask_emulator
 from gym_anything.runtime.runners.qemu_native.other_lines import hook_line, with_environment
 from gym_anything.runtime.runners.qemu_native.other_machines import (
     disk_format,
@@ -195,7 +196,7 @@ class OtherGuestRunner(BaseRunner):
 
     def check_life(self, deep: bool = False) -> None:
         world, deadline = self._running("check_life"), Deadline.after(_LIFE_S)
-        world.process.qmp.execute("query-status", deadline=deadline)
+        ask_emulator(world.process)
         why_not = world.shell.is_up(deadline) if deep else ""
         if why_not:
             raise WorldError(f"the guest does not answer: {why_not}")
