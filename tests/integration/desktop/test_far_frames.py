@@ -45,6 +45,14 @@ def assert_equal(far: FarDesktop, near: DesktopClient) -> None:
     np.testing.assert_array_equal(far.frame().array, near.frame().array)
 
 
+def test_a_sign_of_life_lies_between_two_frames_and_changes_neither(far: FarDesktop, near: DesktopClient) -> None:
+    for _ in range(3):
+        assert_equal(far, near)
+        far.check_life(deadline=soon(2))
+        near.check_life(deadline=soon(2))
+    assert_equal(far, near)
+
+
 def test_frames_equal_those_of_the_local_client_after_random_window_operations(
     far_screen: FarScreen, far: FarDesktop, near: DesktopClient, probe_program: Path
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
-from gym_anything.errors import BootTimedOut, SpecNotFound, UnsupportedFeature, WorldError, WorldLost
+from gym_anything.errors import BootTimedOut, DeadlineExceeded, SpecNotFound, UnsupportedFeature, WorldError, WorldLost
 from gym_anything.runtime.runners.local.runner import LocalRunner
 from gym_anything.testing.leaks import LeakCheck
 from tests.integration.local.conftest import SIZE, MakeRunner
@@ -65,6 +65,31 @@ def test_a_world_whose_init_died_is_lost_and_not_silent(world: LocalRunner, make
     with pytest.raises(WorldLost):
         world.capture_frame()
     world.stop()
+
+
+@pytest.mark.parametrize("program", ["ga-desktop", "Xvnc"])
+def test_a_desktop_that_hangs_is_found_by_a_deep_probe(world: LocalRunner, program: str) -> None:
+    world.check_life(deep=True)
+    assert world.exec(f"pkill -STOP {program}") == 0
+    world.check_life()
+    with pytest.raises(DeadlineExceeded):
+        world.check_life(deep=True)
+    assert world.exec(f"pkill -CONT {program}") == 0
+    world.check_life(deep=True)
+
+
+def test_a_desktop_at_work_answers_a_deep_probe(world: LocalRunner) -> None:
+    """Neither text that is being typed nor a settle that waits keeps it from answering."""
+    busy = [
+        threading.Thread(target=world.inject_action, args=({"keyboard": {"text": "a long text " * 200}},)),
+        threading.Thread(target=world.settle, args=(60_000, 3000)),
+    ]
+    for thread in busy:
+        thread.start()
+    for _ in range(20):
+        world.check_life(deep=True)
+    for thread in busy:
+        thread.join()
 
 
 def test_a_world_whose_screen_died_is_lost(world: LocalRunner) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from gym_anything.errors import (
     ActionError,
     InputDeliveryUnknown,
     InputNotDelivered,
+    ReplicaFailed,
     SpecInvalid,
     StateError,
     WorldLost,
@@ -24,6 +26,7 @@ from gym_anything.pool.data_server import DataServer
 from gym_anything.pool.environment_world import EnvironmentChoice, EnvironmentWorld, environment_rules
 from gym_anything.pool.guard import HostReading
 from gym_anything.pool.pool import Lease, Pool
+from gym_anything.pool.replica_health import HealthRules
 from gym_anything.pool.task_request import TaskRequest
 from gym_anything.specs.loading import checked_env
 from gym_anything.testing.fakes.world import CLICKS_FILE, TYPED_FILE, FakeWorld
@@ -201,6 +204,44 @@ def test_a_choice_is_plain_data(tmp_path: Path) -> None:
     assert TaskRequest.read({"id": "x@1"}).task == {"id": "x@1"}
     spec, _ = checked_env(env_spec(tmp_path))
     assert EnvironmentChoice.from_dict(EnvironmentChoice(spec).to_dict()).make_env().env_spec == spec
+
+
+def test_a_desktop_that_hangs_is_found_and_its_replica_recovers(
+    tmp_path: Path, require_backend: RequireBackend
+) -> None:
+    """Its guest's way in answers all the time; the look that takes so long is what makes the pool ask for more."""
+    require_local_world(require_backend)
+    spec = {
+        "id": "hung-desktop@1",
+        "runner": "local",
+        "observation": [{"type": "rgb_screen", "resolution": [640, 480]}],
+        "action": [{"type": "mouse"}],
+        "recording": {"enable": False, "output_dir": str(tmp_path / "artifacts")},
+    }
+    choice, made = EnvironmentChoice(spec), list[EnvironmentWorld]()
+    rules = environment_rules(choice, least=1)
+    health = HealthRules(probe_every_s=0.3, probe_limit_s=1.0)
+    rules = replace(rules, replica=replace(rules.replica, health=health))
+
+    def make() -> EnvironmentWorld:
+        made.append(EnvironmentWorld(choice))
+        return made[-1]
+
+    async def whole() -> None:
+        async with Pool(make, rules, read=lambda: ROOMY) as pool:
+            lease = await pool.acquire(Deadline.after(30))
+            await lease.perform("reset", task_spec())
+            env = made[0]._env
+            assert env is not None
+            await asyncio.to_thread(env.runner.exec, "pkill -STOP ga-desktop")
+            with pytest.raises(ReplicaFailed, match="hangs: "):
+                await asyncio.wait_for(lease.perform("observe"), 15)
+            lease.release()
+            again = await pool.acquire(Deadline.after(30))
+            assert "screen" in (await again.perform("reset", task_spec()))["observation"]
+
+    asyncio.run(whole())
+    assert len(made) == 2
 
 
 def test_a_task_of_the_benchmark_is_played_on_a_warm_desktop(tmp_path: Path, require_backend: RequireBackend) -> None:

@@ -10,7 +10,14 @@ import pytest
 
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.waiting import wait_until
-from gym_anything.errors import CheckpointLocked, CheckpointMissing
+from gym_anything.errors import (
+    CheckpointLocked,
+    CheckpointMissing,
+    DeadlineExceeded,
+    WorldError,
+    WorldLost,
+)
+from gym_anything.runtime.qemu.saved_machine import pause, resume
 from gym_anything.runtime.qemu.waiting import WaitingMachines
 from gym_anything.runtime.runners.qemu_native.runner import QemuNativeRunner
 from tests.integration.qemu.conftest import MakeRunner
@@ -65,6 +72,34 @@ def test_a_world_at_rest_leaves_the_processors_alone_and_goes_on_with_the_time_o
     runner.check_life(deep=True)
     runner.go_on()
     assert abs(float(runner.exec_capture("date +%s.%N")) - time.time()) < 2
+
+
+def test_a_guest_that_stands_still_hangs_or_has_crashed_is_found(make_runner: MakeRunner) -> None:
+    runner = make_runner()
+    runner.start()
+    runner.inject_action({"mouse": {"move": [5, 5]}})  # its desktop service is connected then
+    runner.check_life(deep=True)
+    assert runner.exec("pkill -STOP ga-desktop") == 0
+    with pytest.raises(DeadlineExceeded):
+        runner.check_life(deep=True)
+    assert runner.exec("pkill -CONT ga-desktop") == 0
+    process = runner._running("test").process
+    pause(process, Deadline.after(SOON))
+    with pytest.raises(WorldError, match="was not told to"):
+        runner.check_life()
+    resume(process, Deadline.after(SOON))
+    runner.check_life(deep=True)
+    runner.exec("setsid sh -c 'sleep 0.5; echo c > /proc/sysrq-trigger' > /dev/null 2>&1 &", use_pty=False)
+
+    def is_silent() -> bool:
+        try:
+            runner.check_life(deep=True)
+        except (DeadlineExceeded, WorldLost):
+            return True
+        return False
+
+    wait_until(is_silent, deadline=Deadline.after(SOON), awaited="the end of the guest's kernel")
+    runner.check_life()  # QEMU itself is none the wiser
 
 
 def _looks(pid: int) -> int:

@@ -123,6 +123,13 @@ class Desktop(ABC):
                 count always.
         """
 
+    def check_life(self, *, deadline: Deadline) -> None:
+        """Return when the service and its X server answer; neither input nor a settle that is under way is waited for.
+
+        Raises: WorldLost, Aborted, DeadlineExceeded.
+        """
+        self.settle(0, 0, learn=False, deadline=deadline)
+
     @abstractmethod
     def release_held(self, *, deadline: Deadline | None = None) -> None:
         """Release every key and button held through any client, and give the keyboard map back as it was."""

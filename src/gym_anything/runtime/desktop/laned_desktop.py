@@ -114,6 +114,11 @@ class LanedDesktop(Desktop):
         """Return the answer, and how many milliseconds had passed before the question that it answers."""
         return turn.request("SETTLE", body(max_ms), "SETTLED"), 0.0
 
+    def check_life(self, *, deadline: Deadline) -> None:
+        """See ``Desktop``. Even a settle that waits for nothing has the X server asked, and frames are never long."""
+        with self._lanes.frames.turn(deadline) as turn:
+            turn.request("SETTLE", settle_body(0, 0, (), learn=False), "SETTLED")
+
     def release_held(self, *, deadline: Deadline | None = None) -> None:
         """See ``Desktop``."""
         with self._lanes.input.turn(deadline or Deadline.after(FRAME_LIMIT_S)) as turn:

@@ -127,6 +127,14 @@ class ScreenFirst(Desktop):
         rest = self.hands(deadline or Deadline.after(_HANDS_S))
         return rest.settle(quiet_ms, max_ms, ignore=ignore, learn=learn, deadline=deadline)
 
+    def check_life(self, *, deadline: Deadline) -> None:
+        """See ``Desktop``. Hands that are not connected yet are not waited for: that may take long, and is no sign."""
+        self._check()
+        if self._error is not None:
+            raise self._error
+        if self._rest is not None:
+            self._rest.check_life(deadline=deadline)
+
     def release_held(self, *, deadline: Deadline | None = None) -> None:
         """See ``Desktop``."""
         self.hands(deadline or Deadline.after(_HANDS_S)).release_held(deadline=deadline)

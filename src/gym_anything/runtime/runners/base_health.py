@@ -15,7 +15,7 @@ class HealthAccess:
         Called: READY, every few seconds, for very many worlds at once. Blocks: a millisecond as a rule; the caller
             gives up after two seconds.
         Args:
-            deep: ask inside the guest, too, which costs it something; done when there is a suspicion.
+            deep: ask inside the guest, too, and its desktop, which costs it something; done when there is a suspicion.
         Raises: WorldLost when the world is gone for good; any other error counts as no answer.
         """
 

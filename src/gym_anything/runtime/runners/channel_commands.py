@@ -39,7 +39,11 @@ class ChannelCommands(BaseRunner):
         """Return the running world. Raises: StateError, Aborted."""
 
     def check_life(self, deep: bool = False) -> None:
-        self._running("check_life").channel.ping(deadline=Deadline.after(LIFE_S))
+        """See ``HealthAccess``; ``deep`` asks the desktop service and the X server, too."""
+        world, deadline = self._running("check_life"), Deadline.after(LIFE_S)
+        world.channel.ping(deadline=deadline)
+        if deep:
+            world.desktop.check_life(deadline=deadline)
 
     def exec(
         self,

@@ -40,11 +40,27 @@ class Hands:
     def pointer(self, *, deadline: Deadline) -> tuple[int, int]:
         return 1, 2
 
+    def check_life(self, *, deadline: Deadline) -> None:
+        raise DeadlineExceeded("the desktop service does not answer")
+
     def abort(self) -> None:
         self.closed = True
 
     def close(self) -> None:
         self.closed = True
+
+
+def test_a_sign_of_life_is_asked_of_hands_that_are_there_and_waits_for_no_others() -> None:
+    hands = Hands()
+    desktop = ScreenFirst(Screen(), hands.connect)
+    desktop.check_life(deadline=Deadline.after(5))
+    desktop.begin()
+    desktop.check_life(deadline=Deadline.after(5))
+    hands.ready.set()
+    desktop.hands(Deadline.after(5))
+    with pytest.raises(DeadlineExceeded, match="desktop service"):
+        desktop.check_life(deadline=Deadline.after(5))
+    desktop.close()
 
 
 def test_pictures_do_not_wait_for_the_hands_and_input_does() -> None:
