@@ -183,9 +183,16 @@ def test_an_episode_that_is_still_played_grows(chromium: Any, tmp_path: Path) ->
         page.goto(f"{server.url}#/run/{run}")
         page.locator("figcaption", has_text="step 1 of 3").wait_for()
         with trajectory.open("a") as stream:
-            stream.write('{"event": "step", "step": 4, "actions": []}\n')
+            for step in (4, 5):
+                stream.write(f'{{"event": "step", "step": {step}, "actions": []}}\n')
         page.clock.run_for(6000)
-        page.locator("figcaption", has_text="step 1 of 4").wait_for()
+        page.locator("figcaption", has_text="step 1 of 5").wait_for()
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        caption = "step 5 of 5 · the frame was not kept; this one is 1 step earlier"
+        page.locator("figcaption", has_text=caption).wait_for()
+        page.keyboard.press("ArrowLeft")
+        page.locator("figcaption", has_text="step 4 of 5 · before the action").wait_for()
         page.context.close()
 
 
