@@ -167,7 +167,8 @@ class GymAnythingEnv(EnvAccess):
             settle_after_actions: wait after input as the pacing has it.
             trajectory_metadata: kept with the step in ``traj.jsonl``.
             settle_ignore: more boxes ``[x, y, width, height]`` in which changes do not count, for this step's settles.
-        Raises: ActionError (nothing was done), ActionUnsupported, InputNotDelivered, StateError.
+        Raises: ActionError (nothing was done), ActionUnsupported, InputNotDelivered (none of the step's input was done;
+            it is no step, and may be sent again), InputDeliveryUnknown (some was, or may have been), StateError.
         """
         session, episode = self._session, self._open_episode("step")
         request = StepRequest(

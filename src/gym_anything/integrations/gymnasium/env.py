@@ -110,7 +110,7 @@ class ComputerEnv(gymnasium.Env[Observation, Any]):
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Do one action of the space, or actions as ``gym_anything``'s own ``step`` takes them.
 
-        Raises: ActionError (nothing was done), ActionUnsupported, InputNotDelivered, StateError.
+        Raises: ActionError (nothing was done), ActionUnsupported, InputNotDelivered, InputDeliveryUnknown, StateError.
         """
         gesture = self._actions.gesture(action)
         observation, reward, done, info = self.computer.step(gesture.actions, mark_done=gesture.done)

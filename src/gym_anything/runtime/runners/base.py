@@ -100,7 +100,8 @@ class BaseRunner(GuestAccess, SenseAccess, ForkAccess, HealthAccess, ABC):
                 ``_role`` is present in multi-agent specs. It must not be changed.
         Returns: whatever shall appear as ``info["action_result"]["output"]``; None for nothing to say.
         Raises: ActionUnsupported for an action this world cannot do (nothing of it was done), ActionError for a
-            malformed one, InputNotDelivered (safe to send again) or InputDeliveryUnknown (never sent again by core).
+            malformed one, InputNotDelivered (nothing of it was done: safe to send again) or InputDeliveryUnknown (never
+            sent again by core).
             Ignoring an action in silence is the one thing that is forbidden.
         """
 
