@@ -52,15 +52,24 @@ const place = event => {
   const fit = (v, size, most) => Math.max(0, Math.min(most - 1, Math.floor(v / size * most)));
   return [fit(event.clientX - box.left, box.width, w), fit(event.clientY - box.top, box.height, h)];
 };
-screen_.addEventListener("pointerdown", e => { pressed = place(e); screen_.setPointerCapture(e.pointerId); });
-screen_.addEventListener("pointerup", e => {
-  if (!pressed) return;
-  const end = place(e), far = Math.hypot(end[0] - pressed[0], end[1] - pressed[1]) > 6;
-  last = end;
-  act([{mouse: far ? {left_click_drag: [pressed, end]} : {[$("kind").value]: end}}]);
-  pressed = null;
+screen_.addEventListener("pointerdown", e => {
+  if (e.button === 1) e.preventDefault();  // no scrolling by the wheel button
+  if (e.button !== 0) return;
+  pressed = place(e);
+  screen_.setPointerCapture(e.pointerId);
 });
-screen_.addEventListener("contextmenu", e => { e.preventDefault(); act([{mouse: {right_click: place(e)}}]); });
+screen_.addEventListener("pointerup", e => {
+  const from = pressed;
+  pressed = null;
+  if (!from || e.button !== 0) return;
+  const far = Math.hypot(place(e)[0] - from[0], place(e)[1] - from[1]) > 6;
+  last = place(e);
+  act([{mouse: far ? {left_click_drag: [from, last]} : {[$("kind").value]: last}}]);
+});
+screen_.addEventListener("pointercancel", () => { pressed = null; });
+const other = (button, e) => { e.preventDefault(); last = place(e); act([{mouse: {[button]: last}}]); };
+screen_.addEventListener("contextmenu", e => other("right_click", e));
+screen_.addEventListener("auxclick", e => { if (e.button === 1) other("middle_click", e); });
 const turn = sign => act([{mouse: {...(last ? {move: last} : {}), scroll: sign * Number($("wheel").value)}}]);
 $("up").onclick = () => turn(-1); $("down").onclick = () => turn(1);
 $("wait").onclick = () => act([{action: "wait", time: 1}]);
