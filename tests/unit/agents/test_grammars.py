@@ -178,6 +178,44 @@ def test_the_grammar_of_qwen() -> None:
     assert "1000x1000" in prompt and "Be quick." in prompt and "terminate" in prompt
 
 
+CLICK, TYPE = {"action": "left_click", "coordinate": [500, 500]}, {"action": "type", "text": "a"}
+
+
+def calls(*arguments: Any, around: str = "<tool_call>\n{}\n</tool_call>\n") -> str:
+    return "So. " + "".join(
+        around.replace("{}", json.dumps({"name": "computer_use", "arguments": given})) for given in arguments
+    )
+
+
+@pytest.mark.parametrize("around", ["<tool_call>\n{}\n</tool_call>\n", "<tool_call>{}\n"])
+def test_all_calls_of_an_answer_of_qwen_are_done_in_order(around: str) -> None:
+    grammar = QwenGrammar((1000, 1000))
+    said = grammar.parse(calls(CLICK, TYPE, around=around), GridSpace(1000), SCREEN)
+    assert said.actions == [mouse(left_click=[1000, 500]), {"keyboard": {"text": "a"}}]
+    assert (said.thought, said.wording, said.finished) == ("So.", [CLICK, TYPE], None)
+    end = {"action": "terminate", "status": "success"}
+    said = grammar.parse(calls(TYPE, end, around=around), GridSpace(1000), SCREEN)
+    assert (said.actions, said.finished) == ([{"keyboard": {"text": "a"}}], "answer")
+    within_one = "<tool_call>\n" + calls(CLICK, TYPE, around="{}\n").removeprefix("So. ") + "</tool_call>"
+    assert len(grammar.parse(within_one, GridSpace(1000), SCREEN).actions) == 2
+
+
+def test_one_wrong_call_of_qwen_makes_the_whole_answer_one() -> None:
+    grammar = QwenGrammar((1000, 1000))
+    end, fly, drag = {"action": "terminate"}, {"action": "fly"}, {"action": "left_click_drag", "coordinate": [1, 1]}
+    bad = [
+        calls(CLICK, fly),
+        calls(end, TYPE),
+        calls(*[TYPE] * 21),
+        f"<tool_call>{json.dumps(TYPE)} {{oops</tool_call>",
+    ]
+    for text in bad:
+        with pytest.raises(ActionError):
+            grammar.parse(text, GridSpace(1000), SCREEN)
+    with pytest.raises(ActionError, match="where the pointer is"):  # the click was not done
+        grammar.parse(calls(drag), GridSpace(1000), SCREEN)
+
+
 def test_qwen_2_5_answers_in_the_pixels_of_its_picture() -> None:
     text = '{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [500, 250]}}'
     assert QwenGrammar((1000, 500)).parse(text, HALF, SCREEN).actions == [mouse(left_click=[1000, 501])]

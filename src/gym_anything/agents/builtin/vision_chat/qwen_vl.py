@@ -1,4 +1,6 @@
-"""The grammar of Qwen-VL models: one call of the function ``computer_use`` as JSON inside ``<tool_call>``.
+"""The grammar of Qwen-VL models: calls of the function ``computer_use`` as JSON inside ``<tool_call>``.
+
+The prompt asks for one call; models that make several mean all of them, so these are one turn, done in order.
 
 Source: the function's signature that the Qwen2.5-VL and Qwen3-VL cookbooks publish. Qwen2.5-VL answers in pixels of the
 picture after its own resizing, Qwen3-VL in a grid of 0 to 1000.
@@ -19,7 +21,9 @@ from gym_anything.agents.builtin.vision_chat.grammar import Said
 from gym_anything.errors import ActionError
 from gym_anything.models.json_answers import find_json
 
-_CALL = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
+_CALL = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
+_MOST_CALLS = 20
+_STOPS = ("terminate", "answer")
 _CLICKS = ("left_click", "right_click", "middle_click", "double_click", "triple_click")
 PIXELS_OF_A_WHEEL_CLICK = 60
 _LONGEST_WAIT_S = 300.0
@@ -81,26 +85,38 @@ class QwenGrammar:
         return f"The task: {task}"
 
     def parse(self, text: str, space: CoordinateSpace, screen: tuple[int, int]) -> Said:
-        """See ``Grammar``."""
-        call = _CALL.search(text)
-        thought = (text[: call.start()] if call else "").strip()
-        data = find_json(call[1] if call else text)
-        given = data.get("arguments", data) if isinstance(data, dict) else None
-        if isinstance(given, str):
-            given = find_json(given)
-        if not isinstance(given, Mapping) or not isinstance(given.get("action"), str):
-            raise ActionError('a call looks like {"name": "computer_use", "arguments": {"action": …}}')
-        name = given["action"]
-        if name in ("terminate", "answer"):
-            said = given.get("text")
-            status = "answer" if given.get("status", "success") == "success" else "failure"
-            return Said([], status, f"{thought}\n{said}".strip() if said else thought, dict(given))
-        actions = self._actions(
-            name, given, lambda: space.to_screen(given.get("coordinate"), screen, where="coordinate")
-        )
-        return Said(actions, None, thought, dict(given))
+        """See ``Grammar``. Several calls are one turn; nothing may follow the one that stops."""
+        found = list(_CALL.finditer(text))
+        thought = (text[: found[0].start()] if found else "").strip()
+        calls = [call for body in found for call in _calls_in(body[1])] if found else [_read_call(find_json(text))]
+        if len(calls) > _MOST_CALLS:
+            raise ActionError(f"an answer may hold at most {_MOST_CALLS} calls, this one has {len(calls)}")
+        *before, last = calls
+        if any(call["action"] in _STOPS for call in before):
+            raise ActionError("nothing can follow the call that stops")
+        pointer = self._pointer
+        try:
+            actions = [
+                action
+                for call in (before if last["action"] in _STOPS else calls)
+                for action in self._actions(call["action"], call, space, screen)
+            ]
+        except ActionError:
+            self._pointer = pointer  # nothing of the answer is done
+            raise
+        wording = dict(last) if not before else [dict(call) for call in calls]
+        if last["action"] not in _STOPS:
+            return Said(actions, None, thought, wording)
+        said = last.get("text")
+        status = "answer" if last.get("status", "success") == "success" else "failure"
+        return Said(actions, status, f"{thought}\n{said}".strip() if said else thought, wording)
 
-    def _actions(self, name: str, given: Mapping[str, Any], point: Callable[[], Point]) -> list[dict[str, Any]]:
+    def _actions(
+        self, name: str, given: Mapping[str, Any], space: CoordinateSpace, screen: tuple[int, int]
+    ) -> list[dict[str, Any]]:
+        def point() -> Point:
+            return space.to_screen(given.get("coordinate"), screen, where="coordinate")
+
         if name in _CLICKS:
             return gestures.click(name, self._at(point) if given.get("coordinate") is not None else None)
         if name == "mouse_move":
@@ -126,6 +142,30 @@ class QwenGrammar:
     def _at(self, point: Callable[[], Point]) -> Point:
         self._pointer = point()
         return self._pointer
+
+
+def _calls_in(body: str) -> list[Mapping[str, Any]]:
+    """Return the calls inside one pair of tags: one, or several JSON objects one after the other."""
+    decoder, position, calls = json.JSONDecoder(), 0, []
+    while body.startswith("{", position):
+        try:
+            data, position = decoder.raw_decode(body, position)
+        except ValueError:
+            break
+        calls.append(_read_call(data))
+        position += len(body[position:]) - len(body[position:].lstrip())
+    if body.startswith("{", position) and calls:
+        raise ActionError(f"what follows a call is none: {body[position:][:80]!r}")
+    return calls or [_read_call(find_json(body))]
+
+
+def _read_call(data: Any) -> Mapping[str, Any]:
+    given = data.get("arguments", data) if isinstance(data, dict) else None
+    if isinstance(given, str):
+        given = find_json(given)
+    if not isinstance(given, Mapping) or not isinstance(given.get("action"), str):
+        raise ActionError('a call looks like {"name": "computer_use", "arguments": {"action": …}}')
+    return given
 
 
 def _key_list(keys: Any) -> list[str]:
