@@ -9,7 +9,7 @@ from gym_anything.actions.coords import PictureSpace
 from gym_anything.agents.arguments import Arguments
 from gym_anything.agents.builtin.openai_computer.actions import Tool
 from gym_anything.agents.model_agent import Decision, MalformedAnswer, ModelAgent
-from gym_anything.errors import ActionError
+from gym_anything.errors import ActionError, SettingInvalid
 from gym_anything.models import openai_sdk
 from gym_anything.models.endpoint import WireProtocol
 from gym_anything.models.pictures import fitted, scaled_picture
@@ -36,6 +36,12 @@ class OpenAIComputerAgent(ModelAgent):
 
     def read_arguments(self, arguments: Arguments) -> None:
         """See ``ModelAgent``."""
+        if "history" in self.agent_args:
+            raise SettingInvalid(
+                "agent argument history: openai_computer has none, the provider keeps the conversation and cuts it "
+                "(agent openai_computer)",
+                detail={"setting": "history", "fix": "leave history out"},
+            )
         self.tool_type = arguments.choice("tool", ("computer_use_preview", "computer"), "computer_use_preview")
         self.picture = arguments.size("picture")
         self.environment = arguments.choice("environment", _ENVIRONMENTS, "linux")
