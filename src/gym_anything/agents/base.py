@@ -18,8 +18,9 @@ Rules:
 * *Time.* A call may take as long as the episode's time limit. At the limit the episode ends without the agent: a call
   that hangs is abandoned, the verifier judges the state the world is in, and the run goes on.
 * *Errors.* An action that the parser or the world refuses comes back as an output with ``action`` "error" and the
-  reason; nothing of it was done and the agent may try again. An exception out of an agent's method breaks the episode
-  and is blamed on the agent.
+  reason; nothing of it was done and the agent may try again. The later turns of the same answer are not done either:
+  each has such an output that says so. An exception out of an agent's method breaks the episode and is blamed on the
+  agent.
 * *Verdict.* ``done`` only says that the agent has stopped; the verifier decides.
 * *Isolation.* In benchmarks each episode runs in a process of its own: module state does not leak between episodes.
 """
@@ -87,15 +88,13 @@ class BaseAgent:
 
         Args:
             obs: the newest observation. In fast mode ``obs["screen"]["array"]`` is valid until this returns and the
-            next
-                action is done; ``obs["screen"]["image"]`` is the agent's own.
+                next action is done; ``obs["screen"]["image"]`` is the agent's own.
             action_outputs: one dict for each turn of the last answer: what ``info["action_result"]`` said, plus the
-                turn's ``tool_id``; ``{"action": "error", "output": reason, "tool_id": …}`` for a refused one. Empty at
-                first.
+                turn's ``tool_id``; ``{"action": "error", "output": reason, "tool_id": …}`` for a refused one and for
+                those after it. Empty at first.
         Returns: turns, each ``{"tool_id": str, "actions": [action dicts], "metadata"?: dict}``. ``tool_id`` names the
-        turn
-            (the model's tool-call id); ``metadata`` goes into the trajectory. An empty list does nothing and counts as
-            a step.
+            turn (the model's tool-call id); ``metadata`` goes into the trajectory. An empty list does nothing and
+            counts as a step.
         """
         raise NotImplementedError(f"{type(self).__name__} must write step(), or run_episode() with autonomous = True")
 

@@ -18,6 +18,7 @@ from gym_anything.errors import ActionError, ActionUnsupported, AgentTimedOut, W
 
 TIMEOUT, MAX_STEPS, STOPPED = "timeout", "max_steps", "stopped"
 _DONE_OUTPUT = {"action": "other", "output": "done"}
+_NOT_DONE = "not done, since an earlier turn of the same answer was refused"
 
 
 class Monitor(Protocol):
@@ -136,6 +137,9 @@ class AgentLoop:
                 self._count()  # an agent that does nothing must not go on for ever
             outputs = []
             for turn in turns:
+                if outputs and outputs[-1]["action"] == "error":  # it was meant for a screen that is not there
+                    outputs.append({"action": "error", "output": _NOT_DONE, "tool_id": turn.tool_id})
+                    continue
                 new_obs, output = self._act(turn, agent_s)
                 agent_s = 0.0  # the answer's time counts once, at its first turn
                 obs = new_obs if new_obs is not None else obs

@@ -118,6 +118,23 @@ class CorrectsItself(BaseAgent):
         return TYPE_HELLO
 
 
+class SaysTooMuchAtOnce(BaseAgent):
+    """One answer of three turns whose second is refused: the third must wait for a look at the screen."""
+
+    tries = 0
+
+    def step(self, obs: Any, action_outputs: Any) -> list[dict[str, Any]]:
+        self.tries += 1
+        if self.tries == 1:
+            off = {"tool_id": "off", "actions": [{"mouse": {"left_click": [99999, 1]}}]}
+            return [*TYPE_HELLO, off, {"tool_id": "late", "actions": [{"keyboard": {"text": " and more"}}]}]
+        kinds = [(output["tool_id"], output["action"]) for output in action_outputs]
+        assert kinds == [("type", "other"), ("off", "error"), ("late", "error")], kinds
+        assert "not done" in action_outputs[2]["output"], action_outputs
+        self.done = True
+        return []
+
+
 class OwnsTheLoop(BaseAgent):
     autonomous: ClassVar[bool] = True
 

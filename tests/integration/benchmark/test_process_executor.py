@@ -104,6 +104,7 @@ def test_the_bundled_agents_play(
         ("IsKilled", "broken", "policy", "out of memory", "error"),
         ("DoesNothing", "failed", None, "typed ''", "max_steps"),
         ("CorrectsItself", "passed", None, "typed 'hello'", "Agent Completed"),
+        ("SaysTooMuchAtOnce", "passed", None, "typed 'hello'", "Agent Completed"),
         ("CrashesInFinish", "passed", None, "typed 'hello'", "Agent Completed"),
         ("ReturnsWhatJsonCannotSay", "passed", None, "typed 'hello'", "Agent Completed"),
         ("OwnsTheLoop", "passed", None, "typed 'hello'", "Agent Completed"),
