@@ -26,7 +26,7 @@ class EpisodeRecord:
     """The result of one episode.
 
     Attributes:
-        request: what was asked (secrets masked).
+        request: what was asked (secrets masked, prompts by their digest).
         outcome: passed, failed or broken.
         reason: why it ended: ``max_steps``, ``timeout``, ``Agent Completed`` …; None when it never began.
         steps: calls of ``env.step`` with the agent's turns.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from gym_anything._util.secrets import MASK
 from gym_anything.errors import BadWire
 
 
@@ -21,7 +25,7 @@ class EpisodeRequest:
         benchmark: its name, for reports; empty when the environment stands alone.
         split, surface: where the task came from, for reports.
         agent: key or locator.
-        agent_args: the agent's own settings; may hold secrets, so only ``public`` is ever written down.
+        agent_args: the agent's own settings; may hold secrets and prompts, so only ``public`` is ever written down.
         model: name of the model or agent variant; the results folder of that name.
         seed: what the world's randomness follows; None is free.
         attempt: 0 for the first run of this task with this seed, then 1, 2 …
@@ -81,7 +85,7 @@ class EpisodeRequest:
         return {**asdict(self), "agent_args": dict(self.agent_args), "overrides": dict(self.overrides)}
 
     def public(self) -> dict[str, Any]:
-        """Return what results may show: agent arguments that look like secrets are masked."""
+        """Return what results may show: no secret and no prompt among the agent's arguments (``masked``)."""
         return {**self.to_dict(), "agent_args": masked(self.agent_args)}
 
     @classmethod
@@ -97,6 +101,9 @@ class EpisodeRequest:
             raise BadWire(f"an episode request is incomplete: {error}") from error
 
 
+_USER_INFO = re.compile(r"\b([A-Za-z][\w+.-]*://)[^/?#\s]*@")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_PROMPT_WORDS = ("instruction", "instructions", "prompt", "prompts")
 _SECRET_WORDS = ("key", "token", "secret", "password", "passwd", "credential", "authorization")
 
 
@@ -106,13 +113,34 @@ def looks_secret(name: str) -> bool:
     return any(word in words or name.lower().endswith(word) for word in _SECRET_WORDS)
 
 
+def holds_prompt(name: str) -> bool:
+    """Tell whether an argument of this name is likely to hold a prompt (``instructions``, ``system_prompt`` …)."""
+    return name.lower().replace("-", "_").split("_")[-1] in _PROMPT_WORDS
+
+
 def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return agent arguments with values that look like secrets replaced, on every level."""
-    return {
-        key: "[secret]"
-        if looks_secret(str(key)) and isinstance(value, str)
-        else masked(value)
-        if isinstance(value, Mapping)
-        else value
-        for key, value in arguments.items()
-    }
+    """Return agent arguments as they may be shown, on every level. What is masked already stays as it is.
+
+    Values that look like secrets are replaced, URLs lose user and password, and of a prompt there is only its digest:
+    ``sha256:`` and hexadecimal digits, so that runs with different prompts are still told apart.
+    """
+    return {key: _shown(str(key), value) for key, value in arguments.items()}
+
+
+def _shown(name: str, value: Any) -> Any:
+    if holds_prompt(name) and value and isinstance(value, str | Mapping | list | tuple):
+        return _prompt_digest(value)
+    if isinstance(value, Mapping):
+        return masked(value)
+    if isinstance(value, list | tuple):
+        return [_shown(name, item) for item in value]
+    if not isinstance(value, str):
+        return value
+    return MASK if looks_secret(name) else _USER_INFO.sub(r"\1", value)
+
+
+def _prompt_digest(prompt: Any) -> str:
+    text = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=str)
+    if _DIGEST.fullmatch(text):
+        return text
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -54,7 +54,7 @@ EPISODE_COLUMNS = (
     Column("prompt", "text", "what the agent was told; null when that is not known any more"),
     Column("agent", "text", "key or locator"),
     Column("model", "text", "the model's name, or the agent's"),
-    Column("agent_args", "json", "the agent's settings, secrets masked"),
+    Column("agent_args", "json", "the agent's settings, secrets masked, prompts by their digest"),
     Column("runner", "text", "the world; null when none was chosen"),
     Column("seed", "whole", "null when the world was free"),
     Column("attempt", "whole", "0 for the first run of a task with a seed"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym_anything.benchmark.episode_record import EpisodeRecord
-from gym_anything.benchmark.episode_request import EpisodeRequest
+from gym_anything.benchmark.episode_request import EpisodeRequest, masked
 from gym_anything.benchmark.results import ResultsFolder, finish_run, folder_name
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import BadWire, BenchmarkError
@@ -88,6 +88,28 @@ def test_results_show_no_secret_argument() -> None:
     assert "hf_abc" not in text
     public = request.public()["agent_args"]
     assert (public["nested"]["max_tokens"], public["keyboard"], public["tokens"]) == (5, "us", "3")
+    assert request.to_dict()["agent_args"] == arguments
+
+
+def test_results_show_no_prompt_and_no_password_of_a_url() -> None:
+    """N1: no prompt in artifacts; runs with different prompts are still told apart."""
+    arguments = {
+        "instructions": "be sly",
+        "nested": {"system_prompt": ["be", "sly"], "prompt_style": "short"},
+        "base_url": "https://me:p@ss@models.example:8000/v1",
+        "urls": ["see http://you:word@a/ or http://b/@c"],
+        "api_keys": [{"key": "sk-12345"}],
+        "prompt": None,
+    }
+    request = EpisodeRequest(env_dir="", env="e", task="t", agent_args=arguments)
+    public = request.public()["agent_args"]
+    shown = json.dumps(record(request).to_dict())
+    assert not any(word in shown for word in ("sly", "p@ss", "you:word", "sk-12345"))
+    assert public["instructions"].startswith("sha256:")
+    assert public["instructions"] != masked({"instructions": "be kind"})["instructions"]
+    assert (public["base_url"], public["nested"]["prompt_style"]) == ("https://models.example:8000/v1", "short")
+    assert public["urls"] == ["see http://a/ or http://b/@c"]
+    assert masked(public) == public
     assert request.to_dict()["agent_args"] == arguments
 
 
