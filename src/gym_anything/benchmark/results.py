@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gym_anything._util.atomic_write import write_json
+from gym_anything.benchmark.configuration import has_same_configuration
 from gym_anything.benchmark.episode_record import EpisodeRecord
-from gym_anything.benchmark.episode_request import EpisodeRequest, masked
+from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.errors import BenchmarkError
 
 INFO_FILE = "info.json"
@@ -91,8 +92,8 @@ class ResultsFolder:
     def counting(self, request: EpisodeRequest, task_digest: str | None) -> list[FinishedRun]:
         """Return the finished runs that count as done for a request.
 
-        Same agent, arguments, seed and limits, not broken (a broken run says nothing and is repeated), not interrupted,
-        and of the task's present content.
+        Of the same configuration (``has_same_configuration``) and the task's present content, not broken (a broken run
+        says nothing and is repeated), not interrupted.
         """
         found = finished_runs(self.task_dir(request), "run_*")
         return [run for run, record in found if _counts(record, request, task_digest)]
@@ -149,10 +150,8 @@ def folder_name(name: str) -> str:
 
 
 def _counts(record: EpisodeRecord, request: EpisodeRequest, task_digest: str | None) -> bool:
-    same = ("agent", "seed", "max_steps", "time_limit_s", "step_deadline_s")
-    asked = {**request.public(), "agent_args": masked(request.agent_args)}
     return (
         record.says_something
-        and all(record.request.get(key) == asked[key] for key in (*same, "agent_args"))
+        and has_same_configuration(record, request)
         and (task_digest is None or record.task_digest in (None, task_digest))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,65 @@ def test_what_does_not_count_is_played_again(small: Benchmark, results: ResultsF
     assert plan_benchmark(small, choice, TEMPLATE, results).requests == ()
     (request.task_root / "task.json").write_text('{"id": "changed"}', "utf-8")
     assert len(plan_benchmark(small, choice, TEMPLATE, results).requests) == 1
+
+
+WORLDS: list[dict[str, Any]] = [
+    {"runner": "qemu"},
+    {"fast_io": True},
+    {"pacing": "settle"},
+    {"use_cache": True},
+    {"cache_level": "post_start"},
+    {"use_savevm": True},
+    {"overrides": {"resources": {"cpu": 2}}},
+]
+
+
+@pytest.mark.parametrize("other", WORLDS, ids=lambda other: next(iter(other)))
+def test_a_run_in_another_kind_of_world_is_no_run_in_this_one(
+    small: Benchmark, results: ResultsFolder, other: dict[str, Any]
+) -> None:
+    choice = Choice(env="notes", tasks=("a",), skip_existing=True)
+    (request,) = plan_benchmark(small, choice, TEMPLATE, results).requests
+    record(results, request, Outcome.passed(100), runner="local")
+    elsewhere = replace(TEMPLATE, **other)
+    (asked,) = plan_benchmark(small, choice, elsewhere, results).requests
+    record(results, asked, Outcome.passed(100), runner=asked.runner or "local")
+    assert plan_benchmark(small, choice, elsewhere, results).requests == ()
+    assert plan_benchmark(small, choice, TEMPLATE, results).requests == ()
+
+
+def test_a_runner_and_a_judge_that_the_environment_names_are_compared_too(
+    small: Benchmark, results: ResultsFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choice = Choice(env="notes", tasks=("a",), skip_existing=True)
+    (request,) = plan_benchmark(small, choice, TEMPLATE, results).requests
+    record(results, request, Outcome.passed(100), runner="local", verifier={"mode": "program", "mode_source": "task"})
+
+    def missing(**environment: str) -> int:
+        with monkeypatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            return len(plan_benchmark(small, choice, TEMPLATE, results).requests)
+
+    assert (missing(), missing(GYM_ANYTHING_RUNNER="local"), missing(GYM_ANYTHING_RUNNER="qemu")) == (0, 0, 1)
+    assert missing(GYM_ANYTHING_VERIFIER_MODE="vlm-checklist") == 1
+    assert missing(GYM_ANYTHING_VERIFIER_MODE="program") == missing(GYM_ANYTHING_VERIFIER_MODE="task") == 0
+    by_checklist = {"mode": "vlm_checklist", "mode_source": "environment"}
+    record(results, replace(request, seed=4), Outcome.passed(100), runner="local", verifier=by_checklist)
+    assert len(plan_benchmark(small, choice, replace(TEMPLATE, seed=4), results).requests) == 1
+
+
+def test_an_older_record_is_not_compared_in_what_it_does_not_hold(small: Benchmark, results: ResultsFolder) -> None:
+    choice = Choice(env="notes", tasks=("a",), skip_existing=True)
+    template = replace(TEMPLATE, agent_args={"instructions": "be quick"})
+    (request,) = plan_benchmark(small, choice, template, results).requests
+    held = ("agent", "seed", "max_steps", "time_limit_s", "step_deadline_s", "env", "task", "model")
+    older = {name: getattr(request, name) for name in held} | {"agent_args": dict(request.agent_args)}
+    made = EpisodeRecord(older, Outcome.passed(100), task_digest=digest_or_none(request))
+    finish_run(results.new_run_dir(request), made)
+    assert plan_benchmark(small, choice, template, results).requests == ()
+    slow = replace(template, agent_args={"instructions": "be slow"})
+    assert len(plan_benchmark(small, choice, slow, results).requests) == 1
 
 
 def test_model_env_task_seed_and_attempt_name_one_result(small: Benchmark, results: ResultsFolder) -> None:
