@@ -217,8 +217,11 @@ class _Run:
         return None
 
     def _play_one(self, begin: _Begin) -> EpisodeRecord | None:
+        with self._results.begun(begin.request) as (request, run_dir):
+            return self._play_in(run_dir, replace(begin, request=request))
+
+    def _play_in(self, run_dir: Path, begin: _Begin) -> EpisodeRecord | None:
         index, request = begin.index, begin.request
-        run_dir = self._results.new_run_dir(request)
 
         def tell(kind: str, **more: object) -> None:
             self._on_news(EpisodeNews(index, request, kind, run_dir=run_dir, **more))  # type: ignore[arg-type]

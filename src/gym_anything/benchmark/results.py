@@ -2,20 +2,23 @@
 
 A run's folder is made before its episode starts, by ``mkdir``, so that two runs started in one second, by one process
 or two, never share one. ``info.json`` is written last and whole: a folder with it is a finished run, one without it was
-cut off and is repeated by ``--skip-existing``. Nothing is ever overwritten.
+cut off and is repeated by ``--skip-existing``. Nothing is ever overwritten. The attempt is claimed with the folder, so
+that two runs of one task at the same time are two results.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gym_anything._util.atomic_write import write_json
+from gym_anything.benchmark.attempt_claim import claim, claimed_attempts, one_claims
 from gym_anything.benchmark.configuration import has_same_configuration
 from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
@@ -85,6 +88,27 @@ class ResultsFolder:
         except OSError as error:
             raise BenchmarkError(f"no run folder can be made in {parent}: {error.strerror}") from error
 
+    @contextlib.contextmanager
+    def begun(self, request: EpisodeRequest) -> Iterator[tuple[EpisodeRequest, Path]]:
+        """Hold a new run's folder and an attempt of its own: the request's, or the next that nobody has or plays.
+
+        Yields: the request with that attempt, and the folder. Afterwards the attempt is the result's, if there is one.
+        Raises: BenchmarkError when no folder can be made or claimed.
+        """
+        parent = self.task_dir(request)
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            with one_claims(parent):
+                attempt = next(self._free_attempts(request, request.attempt))
+                run_dir = self.new_run_dir(request)
+                lock = claim(run_dir, request.seed, attempt)
+        except OSError as error:
+            raise BenchmarkError(f"no run folder can be made in {parent}: {error.strerror}") from error
+        try:
+            yield replace(request, attempt=attempt), run_dir
+        finally:
+            lock.release(remove=True)
+
     def finished(self, request: EpisodeRequest) -> list[FinishedRun]:
         """Return the finished runs of a task, oldest first; folders without a readable ``info.json`` do not count."""
         return [run for run, _ in finished_runs(self.task_dir(request), "run_*")]
@@ -99,15 +123,21 @@ class ResultsFolder:
         return [run for run, record in found if _counts(record, request, task_digest)]
 
     def free_attempts(self, request: EpisodeRequest, count: int) -> list[int]:
-        """Return the lowest attempts that no result of this model, task and seed has; a broken result has none."""
-        found = finished_runs(self.task_dir(request), "run_*")
-        taken = {
+        """Return the lowest attempts of this model, task and seed that have no result and that nobody plays now.
+
+        A broken result leaves its attempt free.
+        """
+        return list(itertools.islice(self._free_attempts(request, 0), count))
+
+    def _free_attempts(self, request: EpisodeRequest, lowest: int) -> Iterator[int]:
+        folder = self.task_dir(request)
+        taken = claimed_attempts(folder, request.seed)  # first: what ends in between has a result by then
+        taken |= {
             record.request.get("attempt") or 0
-            for _, record in found
+            for _, record in finished_runs(folder, "run_*")
             if record.says_something and record.request.get("seed") == request.seed
         }
-        free = (attempt for attempt in itertools.count() if attempt not in taken)
-        return list(itertools.islice(free, count))
+        return (attempt for attempt in itertools.count(lowest) if attempt not in taken)
 
     def all_runs(self) -> list[FinishedRun]:
         """Return every finished run of the experiment."""

@@ -200,6 +200,35 @@ def test_a_killed_benchmark_leaves_nothing_and_is_resumed(cli: CommandLine) -> N
     assert [run.split("/", 2)[2] for run in runs] == ["a/run_001", "a/run_002", "b/run_001", "b/run_002", "c/run_001"]
 
 
+def test_two_runs_of_one_task_at_once_are_two_results(cli: CommandLine) -> None:
+    """V6, V7: and what a run that was killed had claimed is free again."""
+    arguments = (
+        "run", "notes", "--benchmark", "small", "--task", "a", "--seed", "3", "--agent", f"{ODD}WaitsForAFile",
+        "--agent-arg", f"folder={cli.folder}", "--fast-io", "--exp", "both",
+    )  # fmt: skip
+    task_dir = cli.folder / "all_runs" / "both"
+
+    def begun() -> int:
+        return len(list(task_dir.glob("*/notes/a/run_*/episode_*")))
+
+    killed = cli.start(*arguments)
+    wait_until(lambda: begun() == 1, deadline=Deadline.after(60), awaited="the first run to begin")
+    killed.kill()
+    killed.communicate()
+    runs = [cli.start(*arguments) for _ in range(2)]
+    wait_until(lambda: begun() == 3, deadline=Deadline.after(60), awaited="both runs to begin")
+    (cli.folder / "go").touch()
+    assert [run.wait(timeout=60) for run in runs] == [0, 0]
+    for run in runs:
+        run.communicate()
+    report = cli.json("report", "both")
+    attempts = {
+        json.loads(info.read_bytes())["request"]["attempt"] for info in task_dir.glob("*/notes/a/run_*/info.json")
+    }
+    assert attempts == {0, 1}
+    assert (report["tries"], report["unfinished"], report["models"][0]["total"]["passed"]) == (0, 1, 2), report
+
+
 def test_a_broken_configuration_is_refused_before_any_world_starts(cli: CommandLine) -> None:
     """Also where it shows only when the agent is made."""
     arguments = ["benchmark", "notes", "--benchmark", "small", "--fast-io", "--agent", f"{ODD}CannotBeMade"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gym_anything.benchmark.attempt_claim import CLAIM_FILE
 from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest, masked
 from gym_anything.benchmark.results import ResultsFolder, finish_run, folder_name
@@ -48,6 +50,48 @@ def test_runs_that_start_at_once_never_share_a_folder(tmp_path: Path) -> None:
     assert len(set(found)) == 80
 
 
+def test_runs_that_are_played_at_once_never_share_an_attempt(tmp_path: Path) -> None:
+    """V6, V7: two runs started in one second are two results."""
+    results, asked = ResultsFolder(tmp_path, "exp"), replace(REQUEST, seed=7)
+    with results.begun(asked) as (first, _), results.begun(asked) as (second, _):
+        assert (first.attempt, second.attempt) == (0, 1)
+        assert results.free_attempts(asked, 2) == [2, 3]
+        with results.begun(replace(asked, seed=8)) as (other, _):
+            assert other.attempt == 0
+    assert results.free_attempts(asked, 1) == [0], "neither came to a result"
+    with results.begun(asked) as (first, run_dir):
+        finish_run(run_dir, record(first))
+    with results.begun(first) as (second, _):
+        assert second.attempt == 1, "a plan may be older than the result"
+    assert sorted(path.name for path in run_dir.parent.rglob("*") if path.is_file()) == ["info.json"]
+
+
+def test_many_threads_never_share_an_attempt(tmp_path: Path) -> None:
+    results, together = ResultsFolder(tmp_path, "exp"), threading.Barrier(8, timeout=20)
+    found: list[int] = []
+
+    def play() -> None:
+        with results.begun(REQUEST) as (request, _):
+            found.append(request.attempt)
+            together.wait()
+
+    threads = [threading.Thread(target=play) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == list(range(8))
+
+
+@pytest.mark.parametrize("left", ['{"seed": null, "attempt": 0}', "", "pid 1\n", "[]"])
+def test_what_a_dead_run_has_claimed_is_free(tmp_path: Path, left: str) -> None:
+    results = ResultsFolder(tmp_path, "exp")
+    (results.new_run_dir(REQUEST) / CLAIM_FILE).write_text(left)
+    assert results.free_attempts(REQUEST, 1) == [0]
+    with results.begun(REQUEST) as (request, run_dir):
+        assert (request.attempt, run_dir.name) == (0, "run_002")
+
+
 def test_a_run_is_finished_by_its_info_file_and_never_twice(tmp_path: Path) -> None:
     """V6: finished results are never overwritten."""
     results = ResultsFolder(tmp_path, "exp")
@@ -72,6 +116,11 @@ def test_a_folder_that_cannot_be_made_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BenchmarkError, match="run folder"):
         ResultsFolder(tmp_path / "file", "exp").new_run_dir(REQUEST)
+    with (
+        pytest.raises(BenchmarkError, match="run folder"),
+        ResultsFolder(tmp_path / "file", "exp").begun(REQUEST),
+    ):
+        pass
 
 
 def test_results_show_no_secret_argument() -> None:
