@@ -21,7 +21,8 @@ Rules:
   reason; nothing of it was done and the agent may try again. The later turns of the same answer are not done either:
   each has such an output that says so. An exception out of an agent's method breaks the episode and is blamed on the
   agent.
-* *Verdict.* ``done`` only says that the agent has stopped; the verifier decides.
+* *Verdict.* ``done`` only says that the agent has stopped; the verifier decides. The environment that an autonomous
+  agent is given shows nothing of the judge.
 * *Isolation.* In benchmarks each episode runs in a process of its own: module state does not leak between episodes.
 """
 
@@ -36,8 +37,9 @@ class BaseAgent:
 
     Attributes:
         autonomous: the agent owns the loop; ``run_episode`` is called instead of ``step``.
-        wants_task_root: the agent is given the task's folder, verifier and all. Only for agents that prove tasks
-            (players of solution files): results say that the agent saw it.
+        wants_task_root: the agent is given the task's folder, verifier and all; an autonomous one may ask the judge
+            and reach for the task's spec and the runner, too. Only for agents that prove tasks (players of solution
+            files): results say that the agent saw it.
         done: set to True to end the episode; read after every ``step``.
         agent_args: what ``--agent-arg`` and ``--model`` said.
         episode_context: what ``on_episode_start`` was given.
@@ -102,8 +104,10 @@ class BaseAgent:
         """Play the whole episode. Called instead of ``step`` when ``autonomous``.
 
         Args:
-            env: the environment, reset and observed; ``close`` and ``reset`` are not the agent's to call. Once the time
-                is up every call raises ``StateError``.
+            env: the environment, reset and observed, on loan. ``close`` ends the episode. What is its owner's
+                (``reset``, limits, settings) or shows the judge (``evaluate``, ``fork``, ``runner``, ``task_spec``,
+                ``task_root``, ``env_root``; see ``wants_task_root``) raises ``StateError``, and so does every call once
+                the time is up. Each ``step`` is bounded as a turn is; the time between two calls is one answer.
         Returns: anything JSON can hold, kept in the results as ``agent_result``; None for nothing.
         """
         raise NotImplementedError(f"{type(self).__name__} says autonomous = True but has no run_episode()")

@@ -14,6 +14,7 @@ from gym_anything.benchmark import phases
 from gym_anything.benchmark.agent_thread import AgentThread, StopRequested
 from gym_anything.benchmark.borrowed_env import BorrowedEnv
 from gym_anything.benchmark.phases import PhaseLimits, asked_wait_s
+from gym_anything.benchmark.turn_watch import TurnWatch
 from gym_anything.errors import ActionError, ActionUnsupported, AgentTimedOut, WorldLost
 
 TIMEOUT, MAX_STEPS, STOPPED = "timeout", "max_steps", "stopped"
@@ -180,17 +181,41 @@ class AgentLoop:
         self._monitor.stepped(self.result.steps, self._env.max_steps)
 
     def _run_autonomous(self, task_description: str) -> None:
-        lent = BorrowedEnv(self._env, on_step=lambda steps: self._monitor.stepped(steps, self._env.max_steps))
+        turns = TurnWatch(self._monitor, self._limits, self._began, self._thread.look_again)
+        lent = BorrowedEnv(
+            self._env,
+            on_step=lambda steps: self._monitor.stepped(steps, self._env.max_steps),
+            on_timing=self._on_timing,
+            in_world=turns.in_world,
+            limits=self._limits,
+            shows_judge=bool(getattr(self._agent, "wants_task_root", False)),
+        )
+        left_s = self._limits.agent_s(time.monotonic() - self._began)
+        turns.agents_turn()
         try:
-            self.result.agent_result = self._ask(
-                lambda: self._agent.run_episode(lent, task_description), "run_episode()"
+            self.result.agent_result = self._thread.call(
+                lambda: self._agent.run_episode(lent, task_description),
+                doing="run_episode()",
+                deadline=Deadline.after(left_s if math.isfinite(left_s) else None),
+                answer=lambda: turns.answer_deadline,
             )
         finally:
-            self._monitor.phase(phases.WORLD, phases.STEP_S + self._limits.judge_s)
-            taken_back = lent.revoke("the episode is over; the environment was taken back", wait_s=phases.STEP_S)
-            if not taken_back:
-                self._env.abort()
+            taken_back = self._take_back(lent, turns)
             self.result.info, self.result.reward = lent.last_info, lent.last_reward
             self.result.steps, self.result.is_done = lent.steps, lent.is_done
         if not taken_back:
             raise WorldLost("the agent's last call of the environment did not return, so the world was given up")
+
+    def _take_back(self, lent: BorrowedEnv, turns: TurnWatch) -> bool:
+        """Take the environment back; False when a call did not return and the world was given up.
+
+        A call that the world still owes an answer keeps the phase and the bound that were announced for it.
+        """
+        turns.end()
+        wait_s = phases.STEP_S + self._limits.judge_s
+        if not turns.is_in_world:
+            self._monitor.phase(phases.WORLD, wait_s)
+        taken_back = lent.revoke("the episode is over; the environment was taken back", wait_s=wait_s)
+        if not taken_back:
+            self._env.abort()
+        return taken_back

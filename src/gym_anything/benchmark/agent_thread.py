@@ -48,9 +48,17 @@ class AgentThread:
         self._hung: str | None = None
         threading.Thread(target=self._serve, name="agent", daemon=True).start()
 
-    def call(self, function: Callable[[], Any], *, doing: str, deadline: Deadline) -> Any:
+    def call(
+        self,
+        function: Callable[[], Any],
+        *,
+        doing: str,
+        deadline: Deadline,
+        answer: Callable[[], Deadline] = Deadline.never,
+    ) -> Any:
         """Run ``function`` in the agent's thread and return its result or raise its exception.
 
+        Args: answer: returns the deadline of what the agent owes at the moment; ``look_again`` says that it is another.
         Raises: AgentTimedOut when the deadline passes (every later call raises it at once), StopRequested, AgentError
             for an agent that wanted to end the process (``SystemExit``, ``KeyboardInterrupt``).
         """
@@ -72,8 +80,8 @@ class AgentThread:
 
         self._calls.put(run)
         with changed:
-            while not (box or self._stop.is_set or deadline.expired()):
-                changed.wait(deadline.remaining_or_none())
+            while not (box or self._stop.is_set or deadline.expired() or answer().expired()):
+                changed.wait(min((deadline, answer()), key=lambda each: each.at).remaining_or_none())
         if box:
             result, raised = box[0]
             if raised is None:
@@ -84,7 +92,14 @@ class AgentThread:
         self._hung = doing
         if self._stop.is_set:
             raise StopRequested
+        if not deadline.expired():
+            raise AgentTimedOut(f"the agent did not act any more in {doing} before the time for one answer was up")
         raise AgentTimedOut(f"the agent did not return from {doing} before the episode's time was up")
+
+    def look_again(self) -> None:
+        """Let who waits for a call ask for the ``answer`` deadline anew. From any thread."""
+        with self._stop.changed:
+            self._stop.changed.notify_all()
 
     def end(self) -> None:
         """Let the thread end once it is idle; a hung one dies with the process."""

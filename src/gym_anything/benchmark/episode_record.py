@@ -38,7 +38,7 @@ class EpisodeRecord:
         timings: seconds of each phase.
         episode_dir: the artifacts, relative to the run's folder; None when there are none.
         task_digest: content of the task's folder.
-        agent_saw_task_root: the agent was given the task's folder.
+        agent_saw_task_root: the agent was given the task's folder and could ask the judge.
         agent_result: what an autonomous agent returned.
         interrupted: somebody stopped the episode before it was over.
         warnings: what was tolerated, not enforced, or went wrong without deciding anything.

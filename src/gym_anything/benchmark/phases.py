@@ -105,10 +105,16 @@ def phase_limits(
     )
 
 
-def asked_wait_s(actions: Any) -> float:
-    """Return the seconds that action dicts ask to wait themselves, as far as they can be read."""
+def asked_wait_s(actions: Any, gap_s: Any = None) -> float:
+    """Return the seconds that action dicts ask to wait themselves, as far as they can be read.
+
+    Args: gap_s: what was asked for between two of them.
+    """
+    listed = actions if isinstance(actions, list | tuple) else [actions]
     total = 0.0
-    for action in actions if isinstance(actions, list | tuple) else [actions]:
+    if isinstance(gap_s, int | float) and math.isfinite(gap_s):
+        total += max(0.0, float(gap_s)) * max(0, len(listed) - 1)
+    for action in listed:
         if not isinstance(action, Mapping):
             continue
         for key, scale in (("time", 1.0), ("seconds", 1.0), ("max_ms", 0.001)):

@@ -6,6 +6,7 @@ for what goes wrong with an episode: a broken episode is a record with blame and
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -89,6 +90,7 @@ class _Player:
     progress: LoopResult = field(default_factory=LoopResult)
     account: Account = field(default_factory=Account)
     agent: Any = None
+    beginning: Any = field(default_factory=threading.Lock)
     began: float = field(default_factory=time.monotonic)
     phase_began: float = field(default_factory=time.monotonic)
     began_at: str = field(default_factory=utc_now)
@@ -176,6 +178,7 @@ class _Player:
         prompt = env.task_spec.prompt if env.task_spec is not None else ""
         context = agent_context(self.request, env, wants_task_root=getattr(agent, "wants_task_root", False))
         self.facts["agent_saw_task_root"] = "task_root" in context
+        self.on_facts({"agent_saw_task_root": "task_root" in context})
         loop = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write)
         self.progress = loop.result
         env.set_reporter(JudgePhase(_Watch(self), lambda: self.doing, limits).hear)
@@ -255,9 +258,10 @@ class _Player:
     # --- phases --------------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, limit_s: float) -> None:
-        self._close_phase()
-        self.doing = name
-        self.monitor.phase(name, limit_s)
+        with self.beginning:  # an agent that owns the loop begins phases from its own thread
+            self._close_phase()
+            self.doing = name
+            self.monitor.phase(name, limit_s)
 
     def _timings(self) -> dict[str, float]:
         return {name: round(seconds, 3) for name, seconds in self.timings.items()}

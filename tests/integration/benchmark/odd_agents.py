@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gym_anything.agents.base import BaseAgent
+from gym_anything.errors import ActionError
 
 FOREVER = threading.Event()
 TYPE_HELLO = [{"tool_id": "type", "actions": [{"keyboard": {"text": "hello"}}], "metadata": {"thought": "type it"}}]
@@ -143,6 +145,32 @@ class OwnsTheLoop(BaseAgent):
         env.capture_observation()
         env.close()
         return {"task": task_description, "done_after_typing": done, "step": info["step"]}
+
+
+class AsksTheJudge(BaseAgent):
+    """Does what the verdict is highest for, if it is told."""
+
+    autonomous: ClassVar[bool] = True
+
+    def run_episode(self, env: Any, task_description: str) -> Any:
+        env.step(TYPE_HELLO[0]["actions"])
+        return env.evaluate()["feedback"]
+
+
+class MayAskTheJudge(AsksTheJudge):
+    wants_task_root: ClassVar[bool] = True
+
+
+class OwnsTheLoopAndErrs(BaseAgent):
+    """Thinks, is refused, looks, and types."""
+
+    autonomous: ClassVar[bool] = True
+
+    def run_episode(self, env: Any, task_description: str) -> Any:
+        with contextlib.suppress(ActionError):
+            env.step({"mouse": {"left_click": [99999, 1]}})
+        env.capture_observation()
+        env.step(TYPE_HELLO[0]["actions"])
 
 
 class OwnsTheLoopAndHangs(BaseAgent):

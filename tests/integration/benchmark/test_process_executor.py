@@ -140,6 +140,42 @@ def test_a_hung_agent_is_left_behind_at_the_limit_and_the_state_is_judged(
     assert any("did not return" in warning for warning in record.warnings)
 
 
+def test_a_step_deadline_holds_for_an_agent_that_owns_the_loop(env_dir: Path, results: ResultsFolder) -> None:
+    """V5: a hung agent or step is stopped from outside at its deadline. L9: a hung world is the world's fault."""
+    hung_world = request(
+        env_dir, f"{ODD}OwnsTheLoop", runner=f"{MISBEHAVING}HungWorld", step_deadline_s=0.5, time_limit_s=60.0
+    )
+    hung_agent = request(env_dir, f"{ODD}OwnsTheLoopAndHangs", "b", step_deadline_s=0.5)
+    worlds, agents = (run.record for run in play(results, hung_world, hung_agent, jobs=2))
+    assert (worlds.outcome.status, worlds.outcome.blame, worlds.reason) == ("broken", "world", "deadline")
+    assert worlds.broke_in == "world"
+    assert (agents.outcome.status, agents.reason) == ("passed", "timeout")
+    assert any("time for one answer" in warning for warning in agents.warnings)
+
+
+def test_a_world_that_hangs_past_the_limit_is_the_worlds_fault_under_any_agent(
+    env_dir: Path, results: ResultsFolder
+) -> None:
+    asked = request(
+        env_dir, f"{ODD}OwnsTheLoop", runner=f"{MISBEHAVING}HungWorld", step_deadline_s=1.0, time_limit_s=0.5
+    )
+    record = play_one(results, asked)
+    assert (record.outcome.status, record.outcome.blame, record.broke_in) == ("broken", "world", "world")
+
+
+def test_an_agent_that_owns_the_loop_may_not_ask_the_judge_unless_the_result_says_so(
+    env_dir: Path, results: ResultsFolder
+) -> None:
+    """V4: an agent has no say over its own judge."""
+    refused = play_one(results, request(env_dir, f"{ODD}AsksTheJudge"))
+    assert (refused.outcome.status, refused.outcome.blame) == ("broken", "policy")
+    assert "evaluate shows the judge's side" in refused.outcome.story
+    assert not refused.agent_saw_task_root
+    declared = play_one(results, request(env_dir, f"{ODD}MayAskTheJudge"))
+    assert (declared.outcome.status, declared.agent_result) == ("passed", "typed 'hello'")
+    assert declared.agent_saw_task_root
+
+
 def test_a_process_that_stands_still_is_ended_from_outside_and_the_run_goes_on(
     env_dir: Path, results: ResultsFolder
 ) -> None:
@@ -252,6 +288,19 @@ def test_a_timing_line_is_written_for_every_step(env_dir: Path, results: Results
         ("b", 2, False),
     ]
     assert all(row["agent_ms"] > 0 and row["env_step_ms"] > 0 for row in rows)
+
+
+def test_an_agent_that_owns_the_loop_has_timing_lines_and_phases_too(
+    env_dir: Path, results: ResultsFolder, tmp_path: Path
+) -> None:
+    lines = tmp_path / "timing.jsonl"
+    slow = f"{MISBEHAVING}SlowWorld"
+    record = play_one(results, request(env_dir, f"{ODD}OwnsTheLoopAndErrs", runner=slow, timing_jsonl=str(lines)))
+    assert (record.outcome.status, record.steps) == ("passed", 2)
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [(row["step"], row["actions"], row["refused"]) for row in rows] == [(1, 1, True), (2, 1, False)]
+    assert rows[1]["env_step_ms"] >= 200 > rows[1]["agent_ms"] > 0
+    assert record.timings["world_s"] >= 0.2
 
 
 def test_many_episodes_leave_no_descriptor_and_no_thread(env_dir: Path, results: ResultsFolder) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from gym_anything._util.deadline import Deadline
 from gym_anything.benchmark.agent_thread import AgentThread, EpisodeStop, StopRequested
 from gym_anything.benchmark.borrowed_env import BorrowedEnv
-from gym_anything.benchmark.phases import asked_wait_s, phase_limits
-from gym_anything.errors import AgentError, AgentTimedOut, StateError
+from gym_anything.benchmark.phases import AGENT_GRACE_S, PhaseLimits, asked_wait_s, phase_limits
+from gym_anything.benchmark.turn_watch import TurnWatch
+from gym_anything.errors import ActionError, AgentError, AgentTimedOut, StateError
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.task_spec import TaskSpec
 from tests.unit.benchmark.small_benchmark import ENV
@@ -34,7 +37,7 @@ def test_calls_run_in_one_thread_and_bring_results_and_errors_back() -> None:
 
 
 def raiser(error: BaseException) -> Any:
-    def call() -> None:
+    def call(*_: Any) -> None:
         raise error
 
     return call
@@ -94,12 +97,74 @@ def test_a_lent_environment_passes_calls_on_and_remembers_the_last_step() -> Non
     assert lent.is_done
 
 
-@pytest.mark.parametrize("name", ["reset", "abort", "set_episode_limits", "set_roots", "set_verifier_overrides"])
+OWNERS = [
+    "reset", "warm_up", "abort", "set_task", "set_episode_limits", "set_roots", "set_verifier_overrides", "set_reporter",
+]  # fmt: skip
+JUDGES = ["evaluate", "task_root", "env_root", "task_spec", "runner", "fork"]
+
+
+@pytest.mark.parametrize("name", [*OWNERS, *JUDGES])
 def test_what_is_the_owners_is_refused_and_blamed_on_the_agent(name: str) -> None:
     """V4: an agent has no say over its own judge."""
     with pytest.raises(StateError) as caught:
         getattr(BorrowedEnv(Env()), name)
     assert caught.value.blame == "policy"
+    assert ("wants_task_root" in str(caught.value)) == (name in JUDGES)
+
+
+def test_an_agent_that_declares_it_sees_the_judge_and_is_no_owner_all_the_same() -> None:
+    env = SimpleNamespace(**dict.fromkeys(JUDGES, 7))
+    lent = BorrowedEnv(env, shows_judge=True)
+    assert [getattr(lent, name) for name in JUDGES] == [7] * len(JUDGES)
+    with pytest.raises(StateError):
+        _ = lent.reset
+
+
+class Turns:
+    """A monitor that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, float]] = []
+
+    def phase(self, name: str, limit_s: float) -> None:
+        self.told.append((name, limit_s))
+
+
+def test_each_call_of_a_lent_world_is_the_worlds_turn_with_its_own_bound() -> None:
+    env, monitor, timed, turned = Env(), Turns(), list[Any](), list[int]()
+    limits = PhaseLimits(1.0, 900.0, math.inf, step_s=5.0, answer_s=7.0)
+    watch = TurnWatch(monitor, limits, 0.0, lambda: turned.append(1))
+    lent = BorrowedEnv(env, in_world=watch.in_world, limits=limits, on_timing=timed.append)
+    agents_turn = ("agent", 7.0 + AGENT_GRACE_S)
+    watch.agents_turn()
+    assert 0 < watch.answer_deadline.remaining() <= 7.0
+    lent.step([{"action": "wait", "time": 2}, {"action": "screenshot"}])
+    lent.capture_observation()
+    assert monitor.told == [agents_turn, ("world", 7.0), agents_turn, ("world", 5.0), agents_turn]
+    assert len(turned) == 3
+    assert [(row["step"], row["actions"], row["refused"]) for row in timed] == [(1, 2, False)]
+    env.step = raiser(ActionError("outside"))  # type: ignore[method-assign]
+    with pytest.raises(ActionError):
+        lent.step({"mouse": {}})
+    assert (timed[-1]["step"], timed[-1]["refused"], lent.steps) == (2, True, 2)
+    watch.end()
+    monitor.told.clear()
+    with watch.in_world(3.0):
+        assert watch.is_in_world and watch.answer_deadline.at == math.inf
+    assert monitor.told == [("world", 3.0)], "who took the world back says what comes next"
+
+
+def test_an_answer_that_is_owed_has_a_deadline_that_can_move() -> None:
+    thread, release, now = AgentThread(EpisodeStop()), threading.Event(), [Deadline.never()]
+
+    def move() -> None:
+        now[0] = Deadline.after(0)
+        thread.look_again()
+
+    threading.Timer(0.02, move).start()
+    with pytest.raises(AgentTimedOut, match="one answer"):
+        thread.call(release.wait, doing="run_episode()", deadline=Deadline.after(60), answer=lambda: now[0])
+    release.set()
 
 
 def test_an_environment_taken_back_refuses_every_call() -> None:
@@ -148,3 +213,4 @@ def test_the_waits_that_actions_ask_for_are_added_up_as_far_as_they_can_be_read(
     ]
     assert asked_wait_s(actions) == 2.5
     assert asked_wait_s({"action": "wait", "time": 3}) == 3
+    assert asked_wait_s([{"action": "wait", "time": 3}] * 3, 0.5) == 10
