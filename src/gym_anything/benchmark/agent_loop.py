@@ -43,7 +43,8 @@ class LoopResult:
         reward: of the last step.
         steps: calls of ``env.step`` with the agent's turns, refused ones included.
         is_done: the environment has completed the episode.
-        ended_by: ``timeout``, ``max_steps`` or ``stopped`` when it was the loop that ended it.
+        ended_by: ``timeout``, ``max_steps`` or ``stopped`` when it was the loop that ended it; ``setup_failed`` when
+            there was nothing to play.
         agent_result: what an autonomous agent returned.
         warnings: what is worth telling and decided nothing.
     """

@@ -28,7 +28,8 @@ class EpisodeRecord:
     Attributes:
         request: what was asked (secrets masked, prompts by their digest).
         outcome: passed, failed or broken.
-        reason: why it ended: ``max_steps``, ``timeout``, ``Agent Completed`` …; None when it never began.
+        reason: why it ended: ``max_steps``, ``timeout``, ``Agent Completed``, ``setup_failed`` (before the agent was
+            asked) …; None when it never began.
         steps: calls of ``env.step`` with the agent's turns.
         reward: of the last step.
         verifier: the judge's report; None when nothing was judged.

@@ -32,6 +32,7 @@ from gym_anything.episode.hooks import HOOK_TIMEOUT
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import AgentTimedOut
 
+SETUP_FAILED = "setup_failed"
 MakeEnv = Callable[[EpisodeRequest, Path], Any]
 
 
@@ -159,6 +160,12 @@ class _Player:
                 use_savevm=request.use_savevm,
             )
             self.account.look_at(env)
+            env.set_reporter(JudgePhase(_Watch(self), lambda: self.doing, limits).hear)
+            if env.setup_failed:
+                self.progress.ended_by = SETUP_FAILED  # broken in any case: nobody is to pay for a play
+                result = self._judged(self.progress, env, limits)
+                self.account.look_at(env)
+                return self._record(result, env)
             result = self._let_play(env, agent, thread, limits, obs)
             self.account.look_at(env)
             self._finish_agent(agent, thread, result.info)
@@ -181,7 +188,6 @@ class _Player:
         self.on_facts({"agent_saw_task_root": "task_root" in context})
         loop = AgentLoop(env, agent, thread, _Watch(self), limits, on_timing=TimingLines(self.request).write)
         self.progress = loop.result
-        env.set_reporter(JudgePhase(_Watch(self), lambda: self.doing, limits).hear)
         result = loop.run(
             obs,
             context,
@@ -189,10 +195,13 @@ class _Player:
             display_resolution=display_resolution(env, obs),
             save_path=str(env.episode_dir or self.run_dir),
         )
-        if not result.is_done:
-            self._begin(phases.JUDGE, limits.judge_s)
-            _, reward, result.is_done, info = env.step([], mark_done=True)
-            result.info, result.reward = dict(info), float(reward)
+        return result if result.is_done else self._judged(result, env, limits)
+
+    def _judged(self, result: LoopResult, env: Any, limits: PhaseLimits) -> LoopResult:
+        """Complete the episode as it stands."""
+        self._begin(phases.JUDGE, limits.judge_s)
+        _, reward, result.is_done, info = env.step([], mark_done=True)
+        result.info, result.reward = dict(info), float(reward)
         return result
 
     def _finish_agent(self, agent: Any, thread: AgentThread, info: Mapping[str, Any]) -> None:

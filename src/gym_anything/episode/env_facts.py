@@ -89,6 +89,11 @@ class EnvFacts(EnvState):
         return self.episode_dir
 
     @property
+    def setup_failed(self) -> list[str]:
+        """The set-up stages that failed in the present or last episode, in order: it can only be broken. Else empty."""
+        return [] if self._episode is None else [failed.stage for failed in self._episode.failed_setup]
+
+    @property
     def lineage(self) -> dict[str, Any] | None:
         """Where the present or last episode was forked from: ``parent``, ``ancestors``, ``step``, ``index``, ``count``.
 

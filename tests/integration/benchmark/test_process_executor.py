@@ -226,6 +226,16 @@ def test_broken_content_is_blamed_on_the_content(env_dir: Path, results: Results
     assert "oracle.json" in found["no_oracle"].story
 
 
+def test_a_failed_set_up_ends_the_episode_before_the_agent_is_asked(env_dir: Path, results: ResultsFolder) -> None:
+    """V1: a failed set-up is never scored as a failed task, and costs no model."""
+    write_task(env_dir, "no_setup", hooks={"pre_task": "echo no network; exit 3"})
+    record = play_one(results, request(env_dir, f"{ODD}Crashes", "no_setup"))
+    assert (record.outcome.status, record.outcome.blame, record.reason) == ("broken", "content", "setup_failed")
+    assert "no network" in record.outcome.story
+    assert record.is_broken_setup
+    assert (record.steps, "agent_s" in record.timings, record.episode_dir is not None) == (0, False, True)
+
+
 def test_a_wish_to_finish_ends_the_episode_and_judges_it(env_dir: Path, results: ResultsFolder) -> None:
     stop, asked = StopSignal(), request(env_dir, f"{ODD}HangsAfterTyping")
 

@@ -176,6 +176,7 @@ def test_a_failed_hook_makes_no_checkpoint_and_marks_the_episode(tmp_path: Path)
         assert any("post_start exited with 3" in w and "the disk is full" in w for w in env.warnings)
         assert any("no post_start checkpoint" in w for w in env.warnings)
         assert not world(env).checkpoint_exists()
+        assert env.setup_failed == ["post_start"]
         _, reward, done, info = env.step([], mark_done=True)
     assert done and reward == 0.0
     assert info["setup_failed"] == ["post_start"]
