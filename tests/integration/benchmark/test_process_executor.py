@@ -143,9 +143,9 @@ def test_a_hung_agent_is_left_behind_at_the_limit_and_the_state_is_judged(
 def test_a_step_deadline_holds_for_an_agent_that_owns_the_loop(env_dir: Path, results: ResultsFolder) -> None:
     """V5: a hung agent or step is stopped from outside at its deadline. L9: a hung world is the world's fault."""
     hung_world = request(
-        env_dir, f"{ODD}OwnsTheLoop", runner=f"{MISBEHAVING}HungWorld", step_deadline_s=0.5, time_limit_s=60.0
+        env_dir, f"{ODD}OwnsTheLoop", runner=f"{MISBEHAVING}HungWorld", step_deadline_s=1.0, time_limit_s=60.0
     )
-    hung_agent = request(env_dir, f"{ODD}OwnsTheLoopAndHangs", "b", step_deadline_s=0.5)
+    hung_agent = request(env_dir, f"{ODD}OwnsTheLoopAndHangs", "b", step_deadline_s=2.0)
     worlds, agents = (run.record for run in play(results, hung_world, hung_agent, jobs=2))
     assert (worlds.outcome.status, worlds.outcome.blame, worlds.reason) == ("broken", "world", "deadline")
     assert worlds.broke_in == "world"
