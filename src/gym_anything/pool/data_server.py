@@ -17,6 +17,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import GymAnythingError, ReplicaFailed, StateError, WorldLost
+from gym_anything.pool.heartbeats import Heartbeats
 from gym_anything.pool.lending import Lender, Lent
 
 T = TypeVar("T")
@@ -48,7 +49,11 @@ class Reply:
 
 
 class AsyncDataServer:
-    """Episodes on a pool. Lives in the pool's event loop; use it as an asynchronous context manager."""
+    """Episodes on a pool. Lives in the pool's event loop; use it as an asynchronous context manager.
+
+    A policy may think as long as it likes: open episodes stay open until they are closed, their world fails or the
+    pool's limit of time for a task ends them.
+    """
 
     def __init__(self, pool: Lender, *, queue_limit: int = QUEUE_LIMIT) -> None:
         """Serve a pool, which starts and stops with the server.
@@ -57,6 +62,7 @@ class AsyncDataServer:
         """
         self.pool = pool
         self._leases: dict[str, Lent] = {}
+        self._beats = Heartbeats()
         self._room = asyncio.Semaphore(queue_limit)
         self._ready: asyncio.Queue[asyncio.Task[Reply]] = asyncio.Queue()
         self._numbers = itertools.count(1)
@@ -174,6 +180,7 @@ class AsyncDataServer:
                 lease.release(broken=True)
             raise
         self._leases[lease.name] = lease
+        self._beats.hold(lease)
         return Reply(lease.name, "reset", value)
 
     async def _each(self, kind: str, asked: Sequence[tuple[str, Any]], deadline: Deadline | None) -> list[Reply]:
@@ -195,6 +202,7 @@ class AsyncDataServer:
         except GymAnythingError as error:
             return Reply(episode, "close", error=error)
         del self._leases[episode]
+        self._beats.let_go(lease)
         lease.release(broken=broken)
         return Reply(episode, "close")
 

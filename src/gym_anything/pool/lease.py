@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Lease:
     """A replica, lent to one task. Every call is a sign of life of its owner; ``beat`` where there is none for long.
 
+    Data servers, ``run_task`` and ``BorrowedPool`` beat for what they hold (``Heartbeats``).
+
     Operations are done one after another, each once.
     """
 
@@ -34,6 +36,11 @@ class Lease:
     def replica_number(self) -> int:
         """Which replica it is."""
         return self._replica.number
+
+    @property
+    def lease_s(self) -> float:
+        """How long its owner may show no sign of life."""
+        return self._pool.rules.replica.lease_s
 
     async def perform(self, operation: str, argument: Any = None, deadline: Deadline | None = None) -> Any:
         """Do one operation of the task, once; what was surely not applied is tried again, within the deadline.
@@ -78,8 +85,9 @@ class Lease:
             self._given_up = None
 
     def beat(self) -> None:
-        """Show a sign of life."""
-        self._replica.heartbeat(self.name)
+        """Show a sign of life; too late for a lease that is over."""
+        if not self.ended:
+            self._replica.heartbeat(self.name)
 
     def release(self, *, broken: bool = False) -> None:
         """Give it back; ``broken``: its world failed and is not used again. Idempotent."""

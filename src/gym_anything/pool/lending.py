@@ -16,6 +16,10 @@ class Lent(Protocol):
     def replica_number(self) -> int:
         """Which replica it is."""
 
+    @property
+    def lease_s(self) -> float:
+        """How long its owner may show no sign of life."""
+
     async def perform(self, operation: str, argument: Any = None, deadline: Deadline | None = None) -> Any:
         """Do one operation of the task, at most once."""
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import Blame, GymAnythingError, InputDeliveryUnknown, NoReplica, ReplicaFailed
+from gym_anything.pool.heartbeats import beating_for
 from gym_anything.pool.pool import Lease, Pool
 
 T = TypeVar("T")
@@ -67,14 +68,16 @@ async def run_task(
     """Do a task on a replica of the pool, and again on another one while that is worth it.
 
     Args:
-        work: the whole task, from its reset to its verdict; called anew for each attempt.
+        work: the whole task, from its reset to its verdict; called anew for each attempt. It may think as long as it
+            likes without losing its lease, as long as the event loop turns.
     Raises: NoReplica, StateError (the pool stops), and what is no error of ours: a programming mistake.
     """
     outcome: TaskOutcome[T] = TaskOutcome()
     while True:
         lease = await pool.acquire(deadline, job=job)
         try:
-            outcome.result = await work(lease)
+            with beating_for(lease):
+                outcome.result = await work(lease)
         except NoReplica:
             raise
         except GymAnythingError as error:

@@ -5,8 +5,8 @@
     with DataServer(lambda: BorrowedPool(find_pool("debian_desktop"))) as server:
         begun = server.reset([{"task": "write_note"}])
 
-Pictures are copied once on their way, so that they stay as they are. What is borrowed is given back when this process
-ends, however it ends.
+Pictures are copied once on their way, so that they stay as they are. What is borrowed stays so as long as this event
+loop turns, and is given back when this process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import ReplicaFailed, Unreachable, from_wire
+from gym_anything.pool.heartbeats import Heartbeats
 from gym_anything.pool.started import wire
 from gym_anything.pool.started.asking import ANSWER_S, ask
 from gym_anything.pool.started.folder import PoolEntry
@@ -30,8 +31,9 @@ _LATER_S = 15.0
 class BorrowedLease:
     """A replica of another process's pool. See ``Lease``."""
 
-    def __init__(self, pool: BorrowedPool, name: str, replica: int) -> None:
-        self.name, self._replica, self._pool = name, replica, pool
+    def __init__(self, pool: BorrowedPool, name: str, replica: int, lease_s: float) -> None:
+        self.name, self.lease_s = name, lease_s
+        self._replica, self._pool = replica, pool
         self._over = False
 
     @property
@@ -49,13 +51,14 @@ class BorrowedLease:
 
     def beat(self) -> None:
         """Show a sign of life."""
-        self._pool.tell("beat", leases=[self.name])
+        if not self._over:
+            self._pool.beat(self.name)
 
     def release(self, *, broken: bool = False) -> None:
         """Give it back. Idempotent."""
         if not self._over:
             self._over = True
-            self._pool.tell("release", lease=self.name, broken=broken)
+            self._pool.give_back(self, broken)
 
 
 class BorrowedPool:
@@ -68,6 +71,8 @@ class BorrowedPool:
         self._awaited: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
+        self._beats = Heartbeats()
+        self._beating: list[str] = []
         self._ended = ""
 
     def start(self) -> None:
@@ -92,7 +97,9 @@ class BorrowedPool:
     async def acquire(self, deadline: Deadline, *, job: str = "") -> BorrowedLease:
         """See ``Pool.acquire``. Raises: as it; Unreachable when the pool's process has ended."""
         lent = await self.ask("acquire", job=job, within_s=_within(deadline))
-        return BorrowedLease(self, lent["lease"], lent["replica"])
+        lease = BorrowedLease(self, lent["lease"], lent["replica"], lent["lease_s"])
+        self._beats.hold(lease)
+        return lease
 
     async def acquire_for(self, task: Any, deadline: Deadline, *, job: str = "") -> BorrowedLease:
         """See ``Pool.acquire_for``."""
@@ -124,10 +131,25 @@ class BorrowedPool:
             self.tell("cancel", which=number)
             raise
 
+    def beat(self, lease: str) -> None:
+        """Show a sign of life for a lease; those of one turn of the loop go together."""
+        if not self._beating:
+            asyncio.get_running_loop().call_soon(self._send_beats)
+        self._beating.append(lease)
+
+    def give_back(self, lease: BorrowedLease, broken: bool) -> None:
+        """A lease is over."""
+        self._beats.let_go(lease)
+        self.tell("release", lease=lease.name, broken=broken)
+
     def tell(self, what: str, **arguments: Any) -> None:
         """Ask for something whose answer nobody awaits; a pool that has ended needs to hear nothing."""
         if not self._ended:
             self._send(what, arguments)
+
+    def _send_beats(self) -> None:
+        beating, self._beating = self._beating, []
+        self.tell("beat", leases=beating)
 
     def _send(self, what: str, arguments: dict[str, Any]) -> tuple[int, asyncio.Future[Any]]:
         if self._ended:
@@ -167,6 +189,7 @@ class BorrowedPool:
 
     def _end(self, reason: str) -> None:
         self._ended = self._ended or reason
+        self._beats.stop()
         for awaited in self._awaited.values():
             if not awaited.done():
                 awaited.set_exception(Unreachable(f"pool {self._entry.name}: {self._ended}"))

@@ -144,7 +144,7 @@ class _Connection:
             lease.release()
             raise StateError("who asked has gone")
         self._leases[lease.name] = lease
-        return {"lease": lease.name, "replica": lease.replica_number}
+        return {"lease": lease.name, "replica": lease.replica_number, "lease_s": lease.lease_s}
 
     async def _perform(self, request: Mapping[str, Any]) -> Any:
         lease = self._lease(request)

@@ -18,7 +18,7 @@ import numpy as np
 
 from gym_anything.errors import BadWire, Unreachable
 
-VERSION = 1
+VERSION = 2
 LARGEST_TEXT, LARGEST_DATA = 64 << 20, 1 << 30
 LARGEST_HELLO = 4096
 _HEAD = struct.Struct(">II")
