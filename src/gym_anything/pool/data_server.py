@@ -74,17 +74,22 @@ class AsyncDataServer:
     async def reset(self, tasks: Sequence[Any], *, job: str = "", deadline: Deadline | None = None) -> list[Reply]:
         """Begin an episode for each task, each on a replica of its own; replies in the order of the tasks.
 
-        Waits for replicas where there are fewer. An episode that could not be begun is a reply with an error.
+        Waits for replicas where there are fewer, ten minutes at most or until ``deadline``. An episode that could not
+        be begun is a reply with an error.
         """
         deadline = deadline or Deadline.after(RESET_S)
         return list(await asyncio.gather(*(self._reset(task, job, deadline) for task in tasks)))
 
     async def step(self, actions: Sequence[tuple[str, Any]], *, deadline: Deadline | None = None) -> list[Reply]:
-        """Do one action in each of these episodes at once; replies in their order. Each is applied at most once."""
+        """Do one action in each of these episodes at once; replies in their order. Each is applied at most once.
+
+        Args: deadline: two minutes from now unless it is given. What has no answer by then is a reply with
+            InputDeliveryUnknown, or with InputNotDelivered where the episode was still busy with something before.
+        """
         return await self._each("step", actions, deadline)
 
     async def evaluate(self, episodes: Sequence[str], *, deadline: Deadline | None = None) -> list[Reply]:
-        """Judge episodes as they are; they go on."""
+        """Judge episodes as they are; they go on. Late (DeadlineExceeded) after two minutes, or ``deadline``."""
         return await self._each("evaluate", [(episode, None) for episode in episodes], deadline)
 
     async def perform(
@@ -106,15 +111,17 @@ class AsyncDataServer:
 
     # --- as they come --------------------------------------------------------------------------------------------
 
-    async def send(self, kind: Kind, subject: Any, argument: Any = None, *, job: str = "") -> int:
+    async def send(
+        self, kind: Kind, subject: Any, argument: Any = None, *, job: str = "", deadline: Deadline | None = None
+    ) -> int:
         """Ask for something and return its number at once; ``recv`` gives the reply when it has come.
 
-        Args: subject: the task of a reset, else the episode.
+        Args: subject: the task of a reset, else the episode. deadline: of the request, as in a batch.
         Waits while ``queue_limit`` requests are out: a policy that is slower than its worlds does not fill the memory.
         """
         await self._room.acquire()
         number = next(self._numbers)
-        task = self._tasks[number] = asyncio.create_task(self._request(kind, subject, argument, job))
+        task = self._tasks[number] = asyncio.create_task(self._request(kind, subject, argument, job, deadline))
         self._number_of[task] = number
         task.add_done_callback(self._took)
         return number
@@ -139,12 +146,12 @@ class AsyncDataServer:
         task = self._tasks.get(number)
         return task is not None and task.cancel()
 
-    async def _request(self, kind: Kind, subject: Any, argument: Any, job: str) -> Reply:
+    async def _request(self, kind: Kind, subject: Any, argument: Any, job: str, deadline: Deadline | None) -> Reply:
         if kind == "reset":
-            return await self._reset(subject, job, Deadline.after(RESET_S))
+            return await self._reset(subject, job, deadline or Deadline.after(RESET_S))
         if kind == "close":
             return self._close(subject)
-        return (await self._each(kind, [(subject, argument)], None))[0]
+        return (await self._each(kind, [(subject, argument)], deadline))[0]
 
     def _took(self, task: asyncio.Task[Reply]) -> None:
         del self._tasks[self._number_of[task]]
@@ -285,9 +292,11 @@ class DataServer:
         """See ``AsyncDataServer``."""
         return self._do(self._running().close(episodes, broken=broken))
 
-    def send(self, kind: Kind, subject: Any, argument: Any = None, *, job: str = "") -> int:
+    def send(
+        self, kind: Kind, subject: Any, argument: Any = None, *, job: str = "", deadline: Deadline | None = None
+    ) -> int:
         """See ``AsyncDataServer``."""
-        return self._do(self._running().send(kind, subject, argument, job=job))
+        return self._do(self._running().send(kind, subject, argument, job=job, deadline=deadline))
 
     def recv(self, count: int = 1, *, deadline: Deadline | None = None) -> list[tuple[int, Reply]]:
         """See ``AsyncDataServer``."""

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from gym_anything._util.deadline import Deadline
+from gym_anything._util.deadline import Deadline, expired_error
 from gym_anything._util.retry import retry_async
-from gym_anything.errors import InputNotDelivered
+from gym_anything.errors import GymAnythingError, InputDeliveryUnknown, InputNotDelivered
 from gym_anything.pool.replica_contract import PooledReplica
 
 if TYPE_CHECKING:
     from gym_anything.pool.pool import Pool
+
+_NO_INPUTS = frozenset({"reset", "evaluate"})
+"""What every world knows and what is no input: without an answer it is late, no input is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An operation that is wanted. ``limit_s``: how long it might take when it was asked for."""
+
+    operation: str
+    argument: Any
+    deadline: Deadline
+    limit_s: float
 
 
 class Lease:
@@ -43,22 +57,48 @@ class Lease:
         return self._pool.rules.replica.lease_s
 
     async def perform(self, operation: str, argument: Any = None, deadline: Deadline | None = None) -> Any:
-        """Do one operation of the task, once; what was surely not applied is tried again, within the deadline.
+        """Do one operation of the task, once; what was surely not applied is tried again. Blocks until the deadline.
 
-        Raises: as ``Replica.perform``; InputNotDelivered after the last try.
+        One that has no answer by then goes on; the next one is done after it.
+
+        Raises: as ``Replica.perform``; InputNotDelivered after the last try, or when its turn did not come in time;
+            InputDeliveryUnknown when there is no answer in time; for either DeadlineExceeded where nothing is put in:
+            reset and evaluate.
         """
-        argument = self._replica.as_sent(argument)
-        async with self._turn:
+        deadline = deadline or Deadline.never()
+        call = _Call(operation, self._replica.as_sent(argument), deadline, deadline.remaining())
+        await self._take_turn(call)
+        try:
             with self._pool.observer.operation(self.name, self._replica.number, operation):
                 return await retry_async(
-                    lambda _: self._perform(operation, argument),
-                    deadline=deadline or Deadline.never(),
+                    lambda _: self._try(call),
+                    deadline=deadline,
                     backoff=self._pool.rules.retries,
                     worth=lambda error: isinstance(error, InputNotDelivered),
                 )
+        finally:
+            self._turn.release()
+
+    async def _take_turn(self, call: _Call) -> None:
+        try:
+            async with asyncio.timeout(call.deadline.remaining_or_none()):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise self._not_begun(call) from None
+
+    async def _try(self, call: _Call) -> Any:
+        await self._end_of_given_up(call)
+        if call.deadline.expired():
+            raise self._not_begun(call)
+        try:
+            async with asyncio.timeout(call.deadline.remaining_or_none()):
+                return await self._perform(call.operation, call.argument)
+        except TimeoutError as error:
+            if isinstance(error, GymAnythingError):  # the world's own
+                raise
+            raise self._no_answer(call) from None
 
     async def _perform(self, operation: str, argument: Any) -> Any:
-        await self._end_of_given_up()
         try:
             result = await self._replica.perform(self.name, self._number, operation, argument)
         except asyncio.CancelledError:  # it goes on under its number; asked again for it, we learn how it ends
@@ -77,12 +117,34 @@ class Lease:
     async def _again(self, operation: str, argument: Any) -> Any:
         return await self._replica.perform(self.name, self._number, operation, argument)
 
-    async def _end_of_given_up(self) -> None:
+    async def _end_of_given_up(self, call: _Call) -> None:
         """Wait for what somebody stopped waiting for: the next operation comes after it, under a number of its own."""
         if self._given_up is not None:
-            await asyncio.wait([self._given_up])
+            done, _ = await asyncio.wait([self._given_up], timeout=call.deadline.remaining_or_none())
+            if not done:
+                raise self._not_begun(call)
             self._number += not isinstance(_look_at(self._given_up), InputNotDelivered)
             self._given_up = None
+
+    def _not_begun(self, call: _Call) -> GymAnythingError:
+        awaited = f"an earlier operation to end, to begin {self._in_words(call)}"
+        if call.operation in _NO_INPUTS:
+            return expired_error(awaited, last_status=self._last_status())
+        return InputNotDelivered(f"nothing was applied: timed out waiting for {awaited}; {self._last_status()}")
+
+    def _no_answer(self, call: _Call) -> GymAnythingError:
+        awaited = f"an answer to {self._in_words(call)}"
+        if call.operation in _NO_INPUTS:
+            return expired_error(awaited, last_status=self._last_status())
+        return InputDeliveryUnknown(
+            f"it may or may not have been applied: timed out waiting for {awaited}; {self._last_status()}"
+        )
+
+    def _in_words(self, call: _Call) -> str:
+        return f"{call.operation!r} on replica {self._replica.number} within {round(call.limit_s, 2):g} s"
+
+    def _last_status(self) -> str:
+        return (self._replica.story() or ["it has no story"])[-1]
 
     def beat(self) -> None:
         """Show a sign of life; too late for a lease that is over."""

@@ -161,7 +161,8 @@ def test_a_hung_world_is_named_and_not_waited_for(tmp_path: Path) -> None:
     envs.reset()
     _, _, _, truncations, infos = envs.step([NOTHING, {"keyboard": {"text": "x"}}, NOTHING])
     assert [*truncations] == [False, True, False]
-    assert infos["broken"][1].startswith("environment 1 on replica ") and "within 0.5 s" in infos["broken"][1]
+    said = infos["broken"][1]
+    assert said.startswith("environment 1 on replica ") and "timed out waiting for an answer to 'step'" in said
     assert [*infos["step"]][0::2] == [1, 1]
     assert not envs.step([NOTHING] * 3)[3].any()
     envs.close()

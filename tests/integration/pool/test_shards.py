@@ -11,6 +11,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ from gym_anything._util.json_logs import JsonFormatter, write_json_logs
 from gym_anything._util.logs import logger
 from gym_anything._util.secrets import Redactor
 from gym_anything._util.state_dir import Run
-from gym_anything.errors import InputNotDelivered, NoReplica, ReplicaFailed, StateError, WorldLost
+from gym_anything.errors import InputDeliveryUnknown, InputNotDelivered, NoReplica, ReplicaFailed, StateError, WorldLost
 from gym_anything.pool.data_server import DataServer
 from gym_anything.pool.environment_world import EnvironmentChoice, environment_rules
 from gym_anything.pool.guard import HostReading
@@ -67,6 +68,8 @@ class PlainWorld:
             raise {"lost": WorldLost("gone"), "refused": InputNotDelivered("not now"), "bug": KeyError("x")}[argument]
         if operation == "object":
             return object()
+        if operation == "take":
+            time.sleep(argument)
         if operation == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         if operation == "log":
@@ -144,6 +147,16 @@ def test_pictures_are_views_without_a_copy_until_the_next_operation() -> None:
         assert (kept == 1).all()
         large = (await lease.perform("step", 40_000))["picture"]  # another slab
         assert large.shape == (40_000, 3, 3) and (large == 3).all() and (second == 2).all()
+
+    on_shards(work, count=1, shards=1)
+
+
+def test_an_operation_is_waited_for_until_its_deadline_and_the_next_one_comes_after_it() -> None:
+    async def work(pool: ShardedPool) -> None:
+        lease = await pool.acquire(Deadline.after(SOON))
+        with pytest.raises(InputDeliveryUnknown, match="an answer to 'take' on replica 1"):
+            await lease.perform("take", 0.5, Deadline.after(0.1))
+        assert (await lease.perform("step", None, Deadline.after(SOON)))["steps"] == 2
 
     on_shards(work, count=1, shards=1)
 

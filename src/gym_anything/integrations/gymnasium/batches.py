@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import DeadlineExceeded
 from gym_anything.pool.data_server import DataServer, Kind, Reply
 
 
@@ -17,20 +16,14 @@ def ask_all(
 
     Nobody is waited for longer than ``limit_s``: whoever has not answered by then is given up, and its reply says so.
     """
-    out = {server.send(kind, subject, argument, job=job): index for index, (subject, argument) in asked.items()}
-    replies: dict[int, Reply] = {}
     deadline = Deadline.after(limit_s)
+    out = {
+        server.send(kind, subject, argument, job=job, deadline=deadline): index
+        for index, (subject, argument) in asked.items()
+    }
+    replies: dict[int, Reply] = {}
     while out:
-        try:
-            received = server.recv(len(out), deadline=deadline)
-        except TimeoutError:
-            break
-        for number, reply in received:
+        for number, reply in server.recv(len(out)):
             if number in out:  # else an answer to a batch that was broken off
                 replies[out.pop(number)] = reply
-    for number, index in out.items():
-        server.cancel(number)
-        error = DeadlineExceeded(f"no answer to its {kind} within {limit_s:g} s")
-        episode = "" if kind == "reset" else str(asked[index][0])
-        replies[index] = Reply(episode, kind, error=error)
     return replies
