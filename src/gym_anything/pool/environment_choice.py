@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _BRING_UP_S, _JUDGE_S = 600.0, 600.0
 _OVERHEAD_MIB = 256.0
+READS = frozenset({"observe", "describe", "copy_from"})
+"""Operations of ``EnvironmentWorld`` that change nothing in it."""
 
 
 @dataclass(frozen=True)
@@ -110,5 +112,6 @@ def environment_rules(choice: EnvironmentChoice, *, least: int, most: int | None
     replica = ReplicaRules(create_limit_s=bring_up_s, reset_limit_s=bring_up_s + _JUDGE_S)
     memory_gb = spec.resources.mem_gb
     guard = GuardRules() if not memory_gb else GuardRules(unknown_mib=memory_gb * 1024 + _OVERHEAD_MIB)
-    rules = {"kind": choice.kind, "cold": choice.cache_level is None, "replica": replica, "guard": guard, **changes}
+    rules: dict[str, Any] = {"kind": choice.kind, "cold": choice.cache_level is None, "reads": READS}
+    rules |= {"replica": replica, "guard": guard, **changes}
     return PoolRules(least=least, most=least if most is None else most, **rules)

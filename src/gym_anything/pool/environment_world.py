@@ -23,6 +23,8 @@ Operations of a lease (``Lease.perform``), each with its argument:
 ``copy_from``  ``{"guest_path", "host_path"}``                the host path
 =============  =============================================  ==========================================================
 
+``observe``, ``describe`` and ``copy_from`` only read: a failure that may pass is tried again (``PoolRules.reads``).
+
 An episode that is open when its lease ends is completed as ``close`` does, with all its artifacts. A world that is lost
 raises ``WorldLost`` here, so that its replica recovers and its task can be tried on another one; the episode's folder,
 whose outcome is broken, is named in the error's detail.

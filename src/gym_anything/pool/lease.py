@@ -8,25 +8,43 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from gym_anything._util.deadline import Deadline, expired_error
-from gym_anything._util.retry import retry_async
-from gym_anything.errors import GymAnythingError, InputDeliveryUnknown, InputNotDelivered
+from gym_anything._util.retry import retry_async, worth_another_try
+from gym_anything.errors import GymAnythingError, InputDeliveryUnknown, InputNotDelivered, ReplicaFailed
 from gym_anything.pool.replica_contract import PooledReplica
 
 if TYPE_CHECKING:
     from gym_anything.pool.pool import Pool
 
 _NO_INPUTS = frozenset({"reset", "evaluate"})
-"""What every world knows and what is no input: without an answer it is late, no input is unknown."""
+"""What every world knows and what is no input."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Call:
-    """An operation that is wanted. ``limit_s``: how long it might take when it was asked for."""
+    """An operation that is wanted.
+
+    Attributes:
+        reads: it changes nothing. limit_s: how long it might take when it was asked for. failure: of the last try,
+            unless it was surely not applied.
+    """
 
     operation: str
     argument: Any
     deadline: Deadline
+    reads: bool
     limit_s: float
+    failure: Exception | None = None
+
+    @property
+    def is_no_input(self) -> bool:
+        """True where nothing is put in: without an answer it is late, no input is unknown."""
+        return self.reads or self.operation in _NO_INPUTS
+
+    def is_worth_another_try(self, error: BaseException) -> bool:
+        """Tell whether to do it again: what was surely not applied, and a read whose failure may pass."""
+        if isinstance(error, InputNotDelivered):
+            return True
+        return self.reads and worth_another_try(error) and not isinstance(error, ReplicaFailed)
 
 
 class Lease:
@@ -57,16 +75,17 @@ class Lease:
         return self._pool.rules.replica.lease_s
 
     async def perform(self, operation: str, argument: Any = None, deadline: Deadline | None = None) -> Any:
-        """Do one operation of the task, once; what was surely not applied is tried again. Blocks until the deadline.
+        """Do one operation of the task, once. Blocks until the deadline at most.
 
-        One that has no answer by then goes on; the next one is done after it.
+        What was surely not applied is tried again, and so is a read (``PoolRules.reads``) whose error is ``retryable``.
+        What has no answer by the deadline goes on; the next operation is done after it.
 
-        Raises: as ``Replica.perform``; InputNotDelivered after the last try, or when its turn did not come in time;
-            InputDeliveryUnknown when there is no answer in time; for either DeadlineExceeded where nothing is put in:
-            reset and evaluate.
+        Raises: as ``Replica.perform``, after the last try; InputNotDelivered when its turn did not come in time, and
+            InputDeliveryUnknown when no answer came: for reads, reset and evaluate either is DeadlineExceeded.
         """
         deadline = deadline or Deadline.never()
-        call = _Call(operation, self._replica.as_sent(argument), deadline, deadline.remaining())
+        reads = operation in self._pool.rules.reads
+        call = _Call(operation, self._replica.as_sent(argument), deadline, reads, deadline.remaining())
         await self._take_turn(call)
         try:
             with self._pool.observer.operation(self.name, self._replica.number, operation):
@@ -74,7 +93,7 @@ class Lease:
                     lambda _: self._try(call),
                     deadline=deadline,
                     backoff=self._pool.rules.retries,
-                    worth=lambda error: isinstance(error, InputNotDelivered),
+                    worth=call.is_worth_another_try,
                 )
         finally:
             self._turn.release()
@@ -90,32 +109,35 @@ class Lease:
         await self._end_of_given_up(call)
         if call.deadline.expired():
             raise self._not_begun(call)
+        if call.failure is not None:
+            self._pool.observer.tried_again(self.name, call.operation, call.failure)
         try:
             async with asyncio.timeout(call.deadline.remaining_or_none()):
-                return await self._perform(call.operation, call.argument)
+                return await self._perform(call)
         except TimeoutError as error:
             if isinstance(error, GymAnythingError):  # the world's own
                 raise
             raise self._no_answer(call) from None
 
-    async def _perform(self, operation: str, argument: Any) -> Any:
+    async def _perform(self, call: _Call) -> Any:
         try:
-            result = await self._replica.perform(self.name, self._number, operation, argument)
+            result = await self._once(call)
         except asyncio.CancelledError:  # it goes on under its number; asked again for it, we learn how it ends
-            self._given_up = asyncio.ensure_future(self._again(operation, argument))
+            self._given_up = asyncio.ensure_future(self._once(call))
             self._given_up.add_done_callback(_look_at)
             raise
         except InputNotDelivered:
-            self._pool.observer.not_delivered(self.name, operation)
+            self._pool.observer.not_delivered(self.name, call.operation)
             raise  # nothing happened: the same number is next
-        except Exception:
+        except Exception as error:
             self._number += 1
+            call.failure = error
             raise
         self._number += 1
         return result
 
-    async def _again(self, operation: str, argument: Any) -> Any:
-        return await self._replica.perform(self.name, self._number, operation, argument)
+    async def _once(self, call: _Call) -> Any:
+        return await self._replica.perform(self.name, self._number, call.operation, call.argument)
 
     async def _end_of_given_up(self, call: _Call) -> None:
         """Wait for what somebody stopped waiting for: the next operation comes after it, under a number of its own."""
@@ -127,14 +149,14 @@ class Lease:
             self._given_up = None
 
     def _not_begun(self, call: _Call) -> GymAnythingError:
-        awaited = f"an earlier operation to end, to begin {self._in_words(call)}"
-        if call.operation in _NO_INPUTS:
+        awaited = f"the turn of {self._in_words(call)}"
+        if call.is_no_input:
             return expired_error(awaited, last_status=self._last_status())
         return InputNotDelivered(f"nothing was applied: timed out waiting for {awaited}; {self._last_status()}")
 
     def _no_answer(self, call: _Call) -> GymAnythingError:
         awaited = f"an answer to {self._in_words(call)}"
-        if call.operation in _NO_INPUTS:
+        if call.is_no_input:
             return expired_error(awaited, last_status=self._last_status())
         return InputDeliveryUnknown(
             f"it may or may not have been applied: timed out waiting for {awaited}; {self._last_status()}"

@@ -59,7 +59,9 @@ class PoolMetrics(PoolObserver):
             "operation_seconds", "Operations of tasks, all tries.", ["operation"], buckets=_QUICK_S, **given
         )
         self._failed = Counter("operations_failed", "Operations that raised.", ["operation", "code"], **given)
-        self._retries = Counter("retries", "Further tries of what was surely not applied.", ["operation"], **given)
+        self._retries = Counter(
+            "retries", "Further tries of what was surely not applied, and of reads.", ["operation"], **given
+        )
         self._unknown = Counter("unknown_deliveries", "Inputs that may or may not have been applied.", **given)
         self._in_flight = Gauge("creations_in_flight", "Worlds that are being made.", **given)
         self._refused = Counter("guard_refusals", "Creations refused, by what was short.", ["reason"], **given)
@@ -138,6 +140,10 @@ class PoolMetrics(PoolObserver):
     def not_delivered(self, lease: str, operation: str) -> None:
         """See ``PoolObserver``."""
         self._not_delivered[lease] = self._not_delivered.get(lease, 0) + 1
+
+    def tried_again(self, lease: str, operation: str, error: Exception) -> None:
+        """See ``PoolObserver``."""
+        self._retries.labels(operation).inc()
 
     def _count_tries(self, lease: str, operation: str, failure: BaseException | None) -> None:
         again = self._not_delivered.pop(lease, 0) - isinstance(failure, InputNotDelivered)

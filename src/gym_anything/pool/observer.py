@@ -34,6 +34,9 @@ class PoolObserver:
     def not_delivered(self, lease: str, operation: str) -> None:
         """A try of an operation was surely not applied; it may be tried again."""
 
+    def tried_again(self, lease: str, operation: str, error: Exception) -> None:
+        """A read that failed, with this error, is tried again now."""
+
     def close(self) -> None:
         """The pool has stopped: nothing more is told. Idempotent."""
 
@@ -81,6 +84,11 @@ class Observers(PoolObserver):
         """See ``PoolObserver``."""
         for observer in self._all:
             observer.not_delivered(lease, operation)
+
+    def tried_again(self, lease: str, operation: str, error: Exception) -> None:
+        """See ``PoolObserver``."""
+        for observer in self._all:
+            observer.tried_again(lease, operation, error)
 
     def close(self) -> None:
         """See ``PoolObserver``."""

@@ -38,7 +38,8 @@ class PoolRules:
         kind: of world, for the estimate of its memory; a checkpoint's key.
         creating_at_once: so many are created at a time, others wait for their turn; None: as many as the guard admits.
         task_limit_s: how long one task may take.
-        retries: of an operation that was surely not applied; ten after the first try.
+        retries: of an operation that was surely not applied, and of reads; ten after the first try.
+        reads: which operations of its worlds change nothing: tried again after any error that is worth it.
         shrink_after_s: how long a replica beyond ``least`` may be idle before it is retired.
     """
 
@@ -50,6 +51,7 @@ class PoolRules:
     task_limit_s: float | None = None
     shrink_after_s: float = 60.0
     retries: Backoff = field(default_factory=lambda: Backoff(attempts=11, base_s=0.05, max_s=5.0))
+    reads: frozenset[str] = frozenset()
     replica: ReplicaRules = field(default_factory=ReplicaRules)
     guard: GuardRules = field(default_factory=GuardRules)
 

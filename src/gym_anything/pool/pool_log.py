@@ -70,6 +70,11 @@ class PoolLog(PoolObserver):
         """See ``PoolObserver``."""
         _LOG.info("%s was not delivered", operation, extra={"replica": self._replicas.get(lease), "episode": lease})
 
+    def tried_again(self, lease: str, operation: str, error: Exception) -> None:
+        """See ``PoolObserver``."""
+        ids = {"replica": self._replicas.get(lease), "episode": lease}
+        _LOG.info("%s is tried again: %s", operation, error, extra=ids)
+
     def _ids(self, replica: int, lease: str | None) -> dict[str, Any]:
         episode = lease or self._episodes.get(replica)
         return {"replica": replica} | ({} if episode is None else {"episode": episode})

@@ -95,6 +95,13 @@ class PoolTraces(PoolObserver):
         if task is not None:
             task.add_event("input not delivered", {"gym_anything.operation": operation})
 
+    def tried_again(self, lease: str, operation: str, error: Exception) -> None:
+        """See ``PoolObserver``."""
+        task = self._tasks.get(lease)
+        if task is not None:
+            ids: dict[str, AnyValue] = {"gym_anything.operation": operation}
+            task.add_event("tried again", ids | {"error.type": getattr(error, "code", type(error).__name__)})
+
     def close(self) -> None:
         """See ``PoolObserver``."""
         for lease in list(self._tasks):

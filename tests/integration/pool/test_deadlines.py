@@ -66,9 +66,9 @@ def test_an_input_without_an_answer_is_unknown_and_the_next_one_comes_after_it()
                 InputDeliveryUnknown, match=r"may or may not .* 'step' on replica 1 within 0\.1.* s; .*idle"
             ):
                 await lease.perform("step", "hang", Deadline.after(LIMIT_S))
-            with pytest.raises(InputNotDelivered, match=r"nothing was applied: .* an earlier operation"):
+            with pytest.raises(InputNotDelivered, match=r"nothing was applied: .* the turn of 'step'"):
                 await lease.perform("step", "too early", Deadline.after(LIMIT_S))
-            with pytest.raises(DeadlineExceeded, match="earlier operation to end, to begin 'evaluate' on replica 1"):
+            with pytest.raises(DeadlineExceeded, match="the turn of 'evaluate' on replica 1"):
                 await lease.perform("evaluate", None, Deadline.after(LIMIT_S))
             made.let_go.set()
             assert (await lease.perform("step", "later", soon()))["step"] == "later"

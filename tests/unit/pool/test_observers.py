@@ -13,7 +13,15 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from gym_anything.errors import Aborted, InputDeliveryUnknown, InputNotDelivered, ReplicaFailed, StateError, WorldLost
+from gym_anything.errors import (
+    Aborted,
+    CaptureFailed,
+    InputDeliveryUnknown,
+    InputNotDelivered,
+    ReplicaFailed,
+    StateError,
+    WorldLost,
+)
 from gym_anything.pool.guard import Guard, GuardRules, HostReading, Verdict
 from gym_anything.pool.metrics import PoolMetrics
 from gym_anything.pool.observer import Observers, PoolObserver
@@ -144,6 +152,10 @@ def test_only_further_tries_are_retries(metrics: PoolMetrics) -> None:
         metrics.not_delivered("1.1", "step")
         raise InputNotDelivered("at last")
     assert value(metrics, "retries_total", operation="step") == 2
+    with pytest.raises(CaptureFailed), metrics.operation("1.1", 1, "observe"):
+        metrics.tried_again("1.1", "observe", CaptureFailed("torn"))
+        raise CaptureFailed("torn again")
+    assert value(metrics, "retries_total", operation="observe") == 1
 
 
 def test_the_registry_holds_nothing_of_others(metrics: PoolMetrics) -> None:
@@ -189,6 +201,7 @@ def test_operations_are_spans_of_their_task(traced: tuple[PoolTraces, Callable[[
         pass
     with pytest.raises(WorldLost), traces.operation("1.1", 1, "step"):
         traces.not_delivered("1.1", "step")
+        traces.tried_again("1.1", "observe", WorldLost("with a secret in it"))
         raise WorldLost("with a secret in it")
     traces.returned("1.1", "released")
     traces.returned("1.1", "released")
@@ -197,7 +210,8 @@ def test_operations_are_spans_of_their_task(traced: tuple[PoolTraces, Callable[[
     assert set(spans) == {"task", "reset", "step"} and step.parent.span_id == task.context.span_id
     assert step.attributes["error.type"] == "world-lost" and step.status.status_code is StatusCode.ERROR
     assert step.attributes["gym_anything.episode"] == "1.1" and "secret" not in str(step.to_json())
-    assert [event.name for event in task.events] == ["input not delivered"]
+    assert [event.name for event in task.events] == ["input not delivered", "tried again"]
+    assert "secret" not in str(task.to_json())
 
 
 def test_a_recovery_is_one_span_and_nothing_stays_open(
@@ -222,6 +236,9 @@ def test_several_observers_are_told_all() -> None:
         def returned(self, lease: str, reason: str) -> None:
             self.said.append(reason)
 
+        def tried_again(self, lease: str, operation: str, error: Exception) -> None:
+            self.said.append(f"{operation} again")
+
         def close(self) -> None:
             self.said.append("close")
 
@@ -230,9 +247,10 @@ def test_several_observers_are_told_all() -> None:
     both.lent("1.1", 1, 0.0)
     with both.operation("1.1", 1, "step"):
         both.not_delivered("1.1", "step")
+        both.tried_again("1.1", "observe", WorldLost("gone"))
     live(both, *LIFE)
     both.memory(1, 5.0)
     both.admission(1, Verdict(True, "fine"))
     both.returned("1.1", "released")
     both.close()
-    assert first.said == second.said == ["released", "close"]
+    assert first.said == second.said == ["observe again", "released", "close"]
