@@ -8,8 +8,10 @@ the last does not end an episode.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -34,7 +36,8 @@ class Reply:
 
     Attributes:
         episode: which it was about; for a reset the new one, "" where there is none.
-        kind: what was asked. value: what the world gave. error: why there is no value.
+        kind: what was asked. value: what the world gave. error: why there is no value; what is no error of ours is its
+            ``__cause__``.
     """
 
     episode: str
@@ -64,10 +67,10 @@ class AsyncDataServer:
         self._leases: dict[str, Lent] = {}
         self._beats = Heartbeats()
         self._room = asyncio.Semaphore(queue_limit)
-        self._ready: asyncio.Queue[asyncio.Task[Reply]] = asyncio.Queue()
+        self._ready: deque[tuple[int, Reply]] = deque()
+        self._news = asyncio.Event()
         self._numbers = itertools.count(1)
         self._tasks: dict[int, asyncio.Task[Reply]] = {}
-        self._number_of: dict[asyncio.Task[Reply], int] = {}
 
     # --- batches -------------------------------------------------------------------------------------------------
 
@@ -78,7 +81,14 @@ class AsyncDataServer:
         be begun is a reply with an error.
         """
         deadline = deadline or Deadline.after(RESET_S)
-        return list(await asyncio.gather(*(self._reset(task, job, deadline) for task in tasks)))
+        asked = [asyncio.ensure_future(self._reset(task, job, deadline)) for task in tasks]
+        try:
+            return list(await asyncio.gather(*asked))
+        except asyncio.CancelledError:  # nobody learns of those that were begun
+            for one in asked:
+                if not one.cancel() and not one.cancelled():
+                    self._close(one.result().episode)
+            raise
 
     async def step(self, actions: Sequence[tuple[str, Any]], *, deadline: Deadline | None = None) -> list[Reply]:
         """Do one action in each of these episodes at once; replies in their order. Each is applied at most once.
@@ -122,27 +132,32 @@ class AsyncDataServer:
         await self._room.acquire()
         number = next(self._numbers)
         task = self._tasks[number] = asyncio.create_task(self._request(kind, subject, argument, job, deadline))
-        self._number_of[task] = number
-        task.add_done_callback(self._took)
+        task.add_done_callback(functools.partial(self._took, number))
         return number
 
     async def recv(self, count: int = 1, *, deadline: Deadline | None = None) -> list[tuple[int, Reply]]:
         """Return the next replies, each with the number of its request; at least one, at most ``count``.
 
-        Raises: StateError when nothing is out; TimeoutError.
+        What was cancelled has no reply.
+
+        Raises: StateError when nothing is out, or nothing any more: the last one was cancelled; TimeoutError.
         """
-        if not self._tasks and self._ready.empty():
-            raise StateError("recv: nothing was sent that has no reply yet")
         async with asyncio.timeout(None if deadline is None else deadline.remaining_or_none()):
-            done = [await self._ready.get()]
-        while len(done) < count and not self._ready.empty():
-            done.append(self._ready.get_nowait())
+            while not self._ready:
+                if not self._tasks:
+                    raise StateError("recv: nothing was sent that has no reply yet")
+                self._news.clear()
+                await self._news.wait()
+        done = [self._ready.popleft() for _ in range(min(max(count, 1), len(self._ready)))]
         for _ in done:
             self._room.release()
-        return [(self._number_of.pop(task), task.result()) for task in done]
+        return done
 
     def cancel(self, number: int) -> bool:
-        """Give up a request that waits; tell whether there was one. What it had applied by then stays so."""
+        """Give up a request that waits; tell whether there was one. What it had applied by then stays so.
+
+        There is no reply to it; a ``recv`` that waited for this one alone ends.
+        """
         task = self._tasks.get(number)
         return task is not None and task.cancel()
 
@@ -153,13 +168,13 @@ class AsyncDataServer:
             return self._close(subject)
         return (await self._each(kind, [(subject, argument)], deadline))[0]
 
-    def _took(self, task: asyncio.Task[Reply]) -> None:
-        del self._tasks[self._number_of[task]]
+    def _took(self, number: int, task: asyncio.Task[Reply]) -> None:
+        del self._tasks[number]
         if task.cancelled():
-            del self._number_of[task]
             self._room.release()
         else:
-            self._ready.put_nowait(task)
+            self._ready.append((number, task.result()))
+        self._news.set()
 
     # --- one episode ---------------------------------------------------------------------------------------------
 
@@ -182,6 +197,10 @@ class AsyncDataServer:
             if lease is not None:
                 lease.release(broken=error.blame in ("world", "host"))
             return Reply("", "reset", error=error)
+        except Exception as error:  # noqa: BLE001 - a batch's boundary: it is this reply's, not that of all others
+            if lease is not None:
+                lease.release(broken=True)
+            return Reply("", "reset", error=_as_ours(error))
         except BaseException:
             if lease is not None:
                 lease.release(broken=True)
@@ -196,8 +215,8 @@ class AsyncDataServer:
         async def one(episode: str, argument: Any) -> Reply:
             try:
                 return Reply(episode, kind, await self._lease(episode).perform(kind, argument, deadline))
-            except GymAnythingError as error:
-                return Reply(episode, kind, error=error)
+            except Exception as error:  # noqa: BLE001 - a batch's boundary: it is this reply's, not that of all others
+                return Reply(episode, kind, error=_as_ours(error))
 
         if len(asked) == 1:  # most often; a task of its own would cost as much as all else here
             return [await one(*asked[0])]
@@ -206,11 +225,11 @@ class AsyncDataServer:
     def _close(self, episode: str, broken: bool = False) -> Reply:
         try:
             lease = self._lease(episode)
-        except GymAnythingError as error:
-            return Reply(episode, "close", error=error)
-        del self._leases[episode]
-        self._beats.let_go(lease)
-        lease.release(broken=broken)
+            del self._leases[episode]
+            self._beats.let_go(lease)
+            lease.release(broken=broken)
+        except Exception as error:  # noqa: BLE001 - as above
+            return Reply(episode, "close", error=_as_ours(error))
         return Reply(episode, "close")
 
     def _lease(self, episode: str) -> Lent:
@@ -232,6 +251,15 @@ class AsyncDataServer:
         for episode in list(self._leases):
             self._close(episode)
         await self.pool.stop()
+
+
+def _as_ours(error: Exception) -> GymAnythingError:
+    """Return an error that a reply can have; what is none of ours becomes the cause of one."""
+    if isinstance(error, GymAnythingError):
+        return error
+    ours = GymAnythingError(f"{type(error).__name__}: {error}")
+    ours.__cause__ = error
+    return ours
 
 
 class DataServer:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import NoReplica, ReplicaFailed, StateError
-from gym_anything.pool.data_server import AsyncDataServer, DataServer
-from gym_anything.pool.pool import Pool, PoolRules
+from gym_anything.pool.data_server import AsyncDataServer, DataServer, Reply
+from gym_anything.pool.pool import Lease, Pool, PoolRules
 from tests.integration.pool.test_pool import ROOMY, RULES, SOON, Made, soon
 
 pytestmark = pytest.mark.real
@@ -87,7 +87,7 @@ def test_a_policy_that_is_slower_than_its_worlds_is_held_up() -> None:
         for number in range(3):
             await server.send("step", begun.episode, number)
         held = asyncio.ensure_future(server.send("step", begun.episode, 3))
-        while server._ready.qsize() < 3:
+        while len(server._ready) < 3:
             await asyncio.sleep(0.001)
         assert not held.done()
         await server.recv(1)
@@ -133,6 +133,79 @@ def test_what_is_given_up_gives_its_place_back() -> None:
         assert got == number and again.ok
 
     serve(work, Made(), count=1, queue_limit=1)
+
+
+def test_who_waits_for_a_reply_that_was_cancelled_waits_no_longer() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        (begun,) = await server.reset(["a"])
+        numbers = [await server.send("reset", task) for task in ("b", "c")]
+        waiting = [asyncio.ensure_future(server.recv()) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert server.cancel(numbers[0])
+        await asyncio.sleep(0.01)
+        assert not any(one.done() for one in waiting), "another one is out"
+        assert server.cancel(numbers[1])
+        for one in waiting:
+            with pytest.raises(StateError, match="no reply yet"):
+                await asyncio.wait_for(one, SOON)
+        number = await server.send("step", begun.episode, 1)
+        assert [got for got, _ in await server.recv(deadline=soon())] == [number]
+
+    serve(work, Made(), count=1)
+
+
+def test_without_an_event_loop_a_cancelled_reply_is_not_waited_for_either() -> None:
+    with DataServer(lambda: pool_of(Made(), 1)) as server:
+        server.reset(["a"])
+        number = server.send("reset", "b")
+        timer = threading.Timer(0.1, server.cancel, [number])
+        timer.start()
+        with pytest.raises(StateError, match="no reply yet"):
+            server.recv(deadline=soon())
+        timer.join()
+
+
+class Mistaken(Pool):
+    """Raises what is no error of ours for one task."""
+
+    async def acquire_for(self, task: Any, deadline: Deadline, *, job: str = "") -> Lease:
+        if task == "mistaken":
+            raise KeyError("typo")
+        return await super().acquire_for(task, deadline, job=job)
+
+
+def test_a_mistake_is_the_reply_of_its_own_request_and_costs_no_other() -> None:
+    async def whole() -> None:
+        pool = Mistaken(Made(), PoolRules(least=3, most=3, replica=RULES), read=lambda: ROOMY)
+        async with AsyncDataServer(pool) as server:
+            numbers = {await server.send("reset", task): task for task in ("a", "mistaken", "b")}
+            replies: dict[str, Reply] = {}
+            while len(server._ready) < 3:
+                await asyncio.sleep(0.001)
+            for number, reply in await server.recv(3, deadline=soon()):
+                replies[numbers[number]] = reply
+            assert replies["a"].ok and replies["b"].ok
+            said = replies["mistaken"].error
+            assert said is not None and str(said) == "KeyError: 'typo'" and isinstance(said.__cause__, KeyError)
+            await server.close([replies["a"].episode, replies["b"].episode])
+            fine, wrong = await server.reset(["c", "mistaken"])
+            assert fine.ok and isinstance(wrong.error, type(said))
+
+    asyncio.run(whole())
+
+
+def test_a_batch_that_is_given_up_keeps_no_replica() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        batch = asyncio.ensure_future(server.reset(["a", "b", "never in time"]))
+        while server.pool.status()["counts"] != {"assigned": 2} or len(server._leases) < 2:
+            await asyncio.sleep(0.001)
+        batch.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await batch
+        again = await server.reset(["c", "d"], deadline=soon())
+        assert all(reply.ok for reply in again)
+
+    serve(work, Made(), count=2)
 
 
 def test_without_an_event_loop() -> None:
