@@ -21,10 +21,13 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.errors import GymAnythingError, ReplicaFailed, StateError, WorldLost
 from gym_anything.pool.heartbeats import Heartbeats
 from gym_anything.pool.lending import Lender, Lent
+from gym_anything.pool.request_rooms import RequestRooms
 
 T = TypeVar("T")
 Kind = Literal["reset", "step", "evaluate", "close"]
 QUEUE_LIMIT = 4096
+_Crowd = tuple[str, bool]
+"""Whose requests hold each other up: those of a job, its resets apart."""
 RESET_S = 600.0
 RESET_RETRIES = 2
 STEP_S = 120.0
@@ -61,13 +64,14 @@ class AsyncDataServer:
     def __init__(self, pool: Lender, *, queue_limit: int = QUEUE_LIMIT) -> None:
         """Serve a pool, which starts and stops with the server.
 
-        Args: queue_limit: so many requests sent and not yet received; more are held up (``send`` waits).
+        Args: queue_limit: so many requests of a job sent and not yet received; more are held up (``send`` waits).
         """
         self.pool = pool
         self._leases: dict[str, Lent] = {}
         self._beats = Heartbeats()
-        self._room = asyncio.Semaphore(queue_limit)
-        self._ready: deque[tuple[int, Reply]] = deque()
+        self._job_of: dict[str, str] = {}
+        self._rooms = RequestRooms(queue_limit)
+        self._ready: deque[tuple[int, _Crowd, Reply]] = deque()
         self._news = asyncio.Event()
         self._numbers = itertools.count(1)
         self._tasks: dict[int, asyncio.Task[Reply]] = {}
@@ -126,13 +130,16 @@ class AsyncDataServer:
     ) -> int:
         """Ask for something and return its number at once; ``recv`` gives the reply when it has come.
 
-        Args: subject: the task of a reset, else the episode. deadline: of the request, as in a batch.
-        Waits while ``queue_limit`` requests are out: a policy that is slower than its worlds does not fill the memory.
+        Args: subject: the task of a reset, else the episode, which is of the job that began it. deadline: of the
+            request, as in a batch.
+        Waits while ``queue_limit`` requests of its job are out: a policy that is slower than its worlds does not fill
+        the memory. Resets, which may wait long for replicas, are counted apart: they hold up no open episode.
         """
-        await self._room.acquire()
+        crowd = (job or self._job_of.get(str(subject), ""), False) if kind != "reset" else (job, True)
+        await self._rooms.enter(crowd)
         number = next(self._numbers)
         task = self._tasks[number] = asyncio.create_task(self._request(kind, subject, argument, job, deadline))
-        task.add_done_callback(functools.partial(self._took, number))
+        task.add_done_callback(functools.partial(self._took, number, crowd))
         return number
 
     async def recv(self, count: int = 1, *, deadline: Deadline | None = None) -> list[tuple[int, Reply]]:
@@ -149,9 +156,9 @@ class AsyncDataServer:
                 self._news.clear()
                 await self._news.wait()
         done = [self._ready.popleft() for _ in range(min(max(count, 1), len(self._ready)))]
-        for _ in done:
-            self._room.release()
-        return done
+        for _, crowd, _ in done:
+            self._rooms.leave(crowd)
+        return [(number, reply) for number, _, reply in done]
 
     def cancel(self, number: int) -> bool:
         """Give up a request that waits; tell whether there was one. What it had applied by then stays so.
@@ -168,12 +175,12 @@ class AsyncDataServer:
             return self._close(subject)
         return (await self._each(kind, [(subject, argument)], deadline))[0]
 
-    def _took(self, number: int, task: asyncio.Task[Reply]) -> None:
+    def _took(self, number: int, crowd: _Crowd, task: asyncio.Task[Reply]) -> None:
         del self._tasks[number]
         if task.cancelled():
-            self._room.release()
+            self._rooms.leave(crowd)
         else:
-            self._ready.append((number, task.result()))
+            self._ready.append((number, crowd, task.result()))
         self._news.set()
 
     # --- one episode ---------------------------------------------------------------------------------------------
@@ -205,7 +212,7 @@ class AsyncDataServer:
             if lease is not None:
                 lease.release(broken=True)
             raise
-        self._leases[lease.name] = lease
+        self._leases[lease.name], self._job_of[lease.name] = lease, job
         self._beats.hold(lease)
         return Reply(lease.name, "reset", value)
 
@@ -225,7 +232,7 @@ class AsyncDataServer:
     def _close(self, episode: str, broken: bool = False) -> Reply:
         try:
             lease = self._lease(episode)
-            del self._leases[episode]
+            del self._leases[episode], self._job_of[episode]
             self._beats.let_go(lease)
             lease.release(broken=broken)
         except Exception as error:  # noqa: BLE001 - as above

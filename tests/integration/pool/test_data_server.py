@@ -96,6 +96,55 @@ def test_a_policy_that_is_slower_than_its_worlds_is_held_up() -> None:
     serve(work, Made(), queue_limit=3)
 
 
+def test_a_crowd_of_resets_holds_up_neither_another_job_nor_an_open_episode() -> None:
+    async def answer(server: AsyncDataServer, number: int) -> Reply:
+        """Return the reply to this request; those of resets are for nobody here."""
+        while True:
+            for got, reply in await server.recv(deadline=soon()):
+                if got == number:
+                    return reply
+
+    async def work(server: AsyncDataServer) -> None:
+        (few,) = await server.reset(["a"], job="few")
+        (own,) = await server.reset(["b"], job="many")
+        for task in range(2):
+            await server.send("reset", task, job="many")
+        held = asyncio.ensure_future(server.send("reset", 2, job="many"))
+        await asyncio.sleep(0.01)
+        assert not held.done(), "this job has all the resets out that it may have"
+        for episode in (few.episode, own.episode):
+            number = await asyncio.wait_for(server.send("step", episode, 1), SOON)
+            assert (await answer(server, number)).ok
+        await asyncio.wait_for(server.send("reset", "c", job="few"), SOON)
+        closed = await asyncio.wait_for(server.send("close", own.episode), SOON)
+        assert (await answer(server, closed)).ok
+        held.cancel()
+        await asyncio.wait([held])
+
+    serve(work, Made(), count=2, queue_limit=2)
+
+
+def test_each_job_is_held_up_by_its_own_replies() -> None:
+    async def work(server: AsyncDataServer) -> None:
+        slow, quick = [(await server.reset([job], job=job))[0].episode for job in ("slow", "quick")]
+        await server.send("step", slow, 1)
+        held = asyncio.ensure_future(server.send("step", slow, 2))
+        await asyncio.wait_for(server.send("step", quick, 1), SOON)
+        assert not held.done()
+        while len(server._ready) < 2:
+            await asyncio.sleep(0.001)
+        assert len(await server.recv(2)) == 2
+        await asyncio.wait_for(held, SOON)
+        held = asyncio.ensure_future(server.send("step", slow, 3))
+        await asyncio.sleep(0)
+        held.cancel()
+        await asyncio.wait([held])
+        assert (await server.recv(deadline=soon()))[0][1].value["step"] == 2
+        assert not server._rooms._rooms, "a job that has nothing out is forgotten"
+
+    serve(work, Made(), count=2, queue_limit=1)
+
+
 def test_a_failed_world_is_a_reply_and_the_others_go_on() -> None:
     made = Made()
 
