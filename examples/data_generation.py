@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from gym_anything.pool.guard import GuardRules
 from gym_anything.pool.host_reading import read_host
 from gym_anything.pool.observer import PoolObserver
 from gym_anything.pool.pool import Lease, Pool
+from gym_anything.pool.replica_thread import ReplicaThread
 from gym_anything.pool.tasks import run_task
 from gym_anything.specs.env_spec import EnvSpec
 from gym_anything.specs.loading import list_tasks, load_env, load_task
@@ -87,20 +89,32 @@ class Run:
 
 
 async def play(run: Run, rollout: Rollout, lease: Lease) -> dict[str, Any]:
-    """Play one episode to its verdict; called anew for each attempt."""
+    """Play one episode to its verdict; called anew for each attempt. Its agent has a thread: it may think for long."""
+    thread = ReplicaThread(f"agent on {lease.name}")
+    try:
+        return await play_with(run, rollout, lease, thread)
+    finally:
+        thread.end()
+
+
+async def play_with(run: Run, rollout: Rollout, lease: Lease, thread: ReplicaThread) -> dict[str, Any]:
+    """Play with an agent that lives in this thread, while the pool's event loop goes on."""
     request = {"task": rollout.task, "seed": rollout.seed, "max_steps": rollout.steps}
     begun = await lease.perform("reset", request)
     observation, done, steps = begun["observation"], False, 0
     task = load_task(run.env_dir, rollout.task)
-    agent = resolve_agent(rollout.agent)(agent_args={}, verbose=False, debug=False)
+    make_agent = resolve_agent(rollout.agent)
+    agent = await thread.call(lambda: make_agent(agent_args={}, verbose=False, debug=False))
     context = {"env_id": run.spec.id, "task_id": rollout.task, "seed": rollout.seed, "attempt": 0}
     if getattr(agent, "wants_task_root", False):
         context["task_root"] = str(task.root)
-    agent.on_episode_start({**context, "episode_dir": begun["info"]["episode_dir"]})
-    agent.init(task.spec.prompt, run.spec.screen_size, begun["info"]["episode_dir"])
+    folder = begun["info"]["episode_dir"]
+    await thread.call(lambda: agent.on_episode_start({**context, "episode_dir": folder}))
+    await thread.call(lambda: agent.init(task.spec.prompt, run.spec.screen_size, folder))
     outputs: list[dict[str, Any]] = []
     while not (done or agent.done):
-        turns, outputs = read_turns(agent.step(observation, outputs)), []
+        turns = read_turns(await thread.call(partial(agent.step, observation, outputs)))
+        outputs = []
         for turn in turns:
             argument = {"actions": list(turn.actions), "trajectory_metadata": turn.metadata}
             steps += 1
@@ -116,7 +130,7 @@ async def play(run: Run, rollout: Rollout, lease: Lease) -> dict[str, Any]:
     if agent.done and not done:  # it ended the episode itself, which is something to learn
         await lease.perform("step", {"actions": [], "mark_done": True})
     report = await lease.perform("finish")
-    agent.finish(info={"verifier": report, "outcome": report["outcome"]})
+    await thread.call(lambda: agent.finish(info={"verifier": report, "outcome": report["outcome"]}))
     return {"episode_dir": report["episode_dir"], "steps": steps, "outcome": report["outcome"]}
 
 

@@ -7,11 +7,13 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gym_anything.agents.base import BaseAgent
 from gym_anything.data.sft import read_sft
 from gym_anything.errors import WorldLost
 from gym_anything.testing.fakes.world import FakeWorld
@@ -40,6 +42,21 @@ class OnceLost(FakeWorld):
             self.lose("it fell over")
             raise WorldLost("the fake world fell over")
         return super().inject_action(action)
+
+
+class Meeting(BaseAgent):
+    """Thinks until another one of its kind thinks, too, and is then done; it lives in one thread."""
+
+    both = threading.Barrier(2, timeout=30)
+
+    def init(self, task_description: str, display_resolution: tuple[int, int], save_path: str) -> None:
+        self.thread = threading.current_thread()
+
+    def step(self, obs: Any, action_outputs: Any) -> list[dict[str, Any]]:
+        assert threading.current_thread() is self.thread is not threading.main_thread()
+        Meeting.both.wait()
+        self.done = True
+        return []
 
 
 def example() -> Any:
@@ -92,6 +109,13 @@ def test_every_agent_plays_and_the_episodes_stay(tmp_path: Path, capsys: pytest.
     answers = [json.loads(each["content"][0]["text"]) for each in solved["messages"] if each["role"] == "assistant"]
     assert answers[0]["actions"] == [{"keyboard": {"text": "one"}}] and answers[-1]["done"] is True
     assert len(solved["images"]) == len(answers) and all((out / "sft" / image).is_file() for image in solved["images"])
+
+
+def test_agents_think_side_by_side(tmp_path: Path) -> None:
+    out, place = tmp_path / "out", environment(tmp_path)
+    given = ["--env", str(place), "--agents", f"{__name__}:Meeting", "--tasks", "one", "--replicas", "2"]
+    assert example().main([*given, "--out", str(out)]) == 0
+    assert [line["status"] for line in index(out)] == ["failed"] * 2, "both thought at once, and did nothing"
 
 
 def test_a_lost_world_costs_a_masked_attempt_and_no_episode(tmp_path: Path) -> None:
