@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +37,16 @@ def spec_of(folder: Path, **changes: Any) -> dict[str, Any]:
     return env_spec(folder, runner_options={"time_control": True, "fast_io": True}, **changes)
 
 
-def envs_of(folder: Path, count: int = 3, tasks: Any = None, **changes: Any) -> ComputerVectorEnv:
+def envs_of(
+    folder: Path, count: int = 3, tasks: Any = None, lease_s: float | None = None, **changes: Any
+) -> ComputerVectorEnv:
     names = ("autoreset_mode", "render_mode", "step_limit_s", "replicas")
     flags = {name: changes.pop(name) for name in names if name in changes}
     spec = spec_of(folder, **changes)
     choice = EnvironmentChoice(spec, fast_io=True)
     rules = environment_rules(choice, least=flags.get("replicas", count))
+    if lease_s is not None:
+        rules = replace(rules, replica=replace(rules.replica, lease_s=lease_s))
 
     def make_pool() -> Pool:
         return Pool(choice.make_world, rules, read=lambda: ROOMY)
@@ -165,6 +171,15 @@ def test_a_hung_world_is_named_and_not_waited_for(tmp_path: Path) -> None:
     assert said.startswith("environment 1 on replica ") and "timed out waiting for an answer to 'step'" in said
     assert [*infos["step"]][0::2] == [1, 1]
     assert not envs.step([NOTHING] * 3)[3].any()
+    envs.close()
+
+
+def test_an_update_between_two_steps_may_take_longer_than_a_lease(tmp_path: Path) -> None:
+    envs = envs_of(tmp_path, 2, lease_s=0.2)
+    envs.reset()
+    time.sleep(0.7)
+    _, _, _, truncations, infos = envs.step([NOTHING] * 2)
+    assert not truncations.any() and "broken" not in infos
     envs.close()
 
 
