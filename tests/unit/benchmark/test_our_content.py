@@ -14,11 +14,14 @@ import pytest
 from gym_anything.actions.solution import read_solution
 from gym_anything.benchmark.layout import find_benchmark
 from gym_anything.benchmark.splits import load_splits
+from gym_anything.specs.loading import load_env
+from gym_anything.specs.mounts import resolve_mounts
 
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[3] / "benchmarks" / "desktop_basics"
 ENV = ROOT / "environments" / "debian_desktop"
+GREENHOUSE = Path(__file__).parents[3] / "examples" / "greenhouse" / "greenhouse_world"
 TASKS = sorted(path.parent for path in ENV.glob("tasks/*/task.json"))
 ASKED = {
     "drag selection", "drag and drop", "scroll", "double click", "context menu", "key chords", "unicode", "long text", "waiting",
@@ -47,10 +50,30 @@ def test_a_task_has_all_that_proves_and_explains_it(task: Path) -> None:
     readme = (task / "README.md").read_text(encoding="utf-8")
     assert readme.startswith(f"# {task.name}\n") and len(readme.splitlines()) <= 40, "one screen"
     assert spec["description"].split("\n")[0] in readme
-    assert (task / "setup.sh").stat().st_mode & 0o111
-    assert not re.search(r"\bsleep (?!0\.\d)", (task / "setup.sh").read_text(encoding="utf-8")), (
-        "it waits for something"
-    )
+    setup = task / "setup" / "setup.sh"
+    assert setup.stat().st_mode & 0o111
+    assert not re.search(r"\bsleep (?!0\.\d)", setup.read_text(encoding="utf-8")), "it waits for something"
+
+
+WORLDS = sorted(path.parent for root in (ROOT, GREENHOUSE) for path in root.glob("environments/*/env.json"))
+
+
+@pytest.mark.parametrize("env", WORLDS, ids=lambda path: path.name)
+def test_no_world_holds_what_solves_or_judges_its_tasks(env: Path) -> None:
+    """An agent can read whatever is mounted, also in a task whose terminal is open."""
+    loaded = load_env(env)
+    mounts = {mount.target: mount.source for mount in resolve_mounts(loaded.spec, loaded.root)}
+    assert all(source.is_dir() for source in mounts.values())
+    seen = {file for source in mounts.values() for file in source.rglob("*")}
+    hidden = [file for task in env.glob("tasks/*") for file in task.iterdir() if file.name != "setup"]
+    assert len(hidden) >= 5 * len(list(env.glob("tasks/*"))), "spec, verifier, oracle, near misses"
+    assert not seen.intersection(hidden)
+    assert not [file for file in seen if file.name in {"verifier.py", "oracle.json"} or "near_miss" in file.name]
+    for task in (file.parent for file in env.glob("tasks/*/task.json")):
+        assert mounts[f"/workspace/tasks/{task.name}"] == task / "setup"
+        hooks = json.loads((task / "task.json").read_text(encoding="utf-8"))["hooks"].values()
+        assert all((task / "setup" / Path(hook).name).stat().st_mode & 0o111 for hook in hooks)
+        assert all(str(Path(hook).parent) == f"/workspace/tasks/{task.name}" for hook in hooks)
 
 
 def test_the_tasks_ask_for_what_people_do() -> None:

@@ -56,4 +56,4 @@ def test_the_how_to_pages_show_whole_files(tmp_path: Path) -> None:
     names = {str(path.relative_to(tmp_path)) for page in HOW_TO for path in write_files(page, tmp_path)}
     assert {"my_package/agents.py", "my_package/worlds.py", "tests/test_worlds.py"} <= names
     task = "my_world/environments/editor/tasks/greet"
-    assert {f"{task}/{name}" for name in ("task.json", "setup.sh", "verifier.py", "oracle.json")} <= names
+    assert {f"{task}/{name}" for name in ("task.json", "setup/setup.sh", "verifier.py", "oracle.json")} <= names
