@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from gym_anything.actions.solution import SOLUTION
+from gym_anything.episode.task_proof import NOTHING
 from tests.e2e.command_line import CommandLine
 
 AT_ONCE = 3
@@ -24,6 +27,20 @@ def prove_tasks(folder: Path, benchmark: Path, tasks: Iterable[tuple[str, str]],
     pairs = list(tasks)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return {task: report for (_, task), report in zip(pairs, pool.map(prove, pairs), strict=True)}
+
+
+def expected_points(task: Path) -> dict[str, float]:
+    """Return what a task's README says that its near misses get: file name -> points."""
+    readme = (task / "README.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| near misses, points \| (.+) \|$", readme, re.MULTILINE)
+    points = [float(said.rpartition(": ")[2]) for said in row.split("; ")]
+    return dict(zip(sorted(file.name for file in task.glob("near_miss_*.json")), points, strict=True))
+
+
+def check_points(report: Any, task: Path) -> None:
+    """Doing nothing is worth nothing; near misses are worth what the task says."""
+    scores = {row["attempt"]: row["score"] for row in report["attempts"]}
+    assert scores == {NOTHING: 0, SOLUTION: 100, **expected_points(task)}
 
 
 def check_proof(report: Any) -> None:

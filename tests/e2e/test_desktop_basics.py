@@ -13,17 +13,17 @@ import pytest
 
 from gym_anything.benchmark.layout import find_benchmark
 from gym_anything.benchmark.splits import load_splits
-from gym_anything.episode.task_proof import NOTHING
 from tests.conftest import RequireBackend
 from tests.e2e.command_line import CommandLine, verdicts
 from tests.e2e.local_world import require_local_world
-from tests.e2e.proofs import check_proof, prove_tasks
+from tests.e2e.proofs import check_points, check_proof, prove_tasks
 
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2] / "benchmarks" / "desktop_basics"
 ENV = "debian_desktop"
-WHOLE = sorted(path.parent.name for path in ROOT.glob(f"environments/{ENV}/tasks/*/task.json"))
+FOLDER = ROOT / "environments" / ENV / "tasks"
+WHOLE = sorted(path.parent.name for path in FOLDER.glob("*/task.json"))
 TASKS = sorted(load_splits(find_benchmark(ROOT)).select(ENV, "demo").tasks)
 """Six of them, for a run that does not take long; the others are proved in the long runs."""
 OTHERS = [task for task in WHOLE if task not in TASKS]
@@ -53,6 +53,7 @@ def proofs(tmp_path_factory: pytest.TempPathFactory, require_backend: RequireBac
 def test_the_oracle_passes_and_nothing_else_does(task: str, proofs: dict[str, Any]) -> None:
     """V3: doing nothing does not pass, nor do near misses."""
     check_proof(proofs[task])
+    check_points(proofs[task], FOLDER / task)
 
 
 @pytest.mark.soak
@@ -105,8 +106,7 @@ def other_proofs(tmp_path_factory: pytest.TempPathFactory, require_backend: Requ
 def test_every_other_task_proves_itself(task: str, other_proofs: dict[str, Any]) -> None:
     """V3: doing nothing does not pass, nor do near misses."""
     check_proof(other_proofs[task])
-    nothing = [row["score"] for row in other_proofs[task]["attempts"] if row["attempt"] == NOTHING]
-    assert nothing == [0], "doing nothing is worth nothing"
+    check_points(other_proofs[task], FOLDER / task)
 
 
 @pytest.mark.soak

@@ -16,6 +16,7 @@ from gym_anything.benchmark.layout import find_benchmark
 from gym_anything.benchmark.splits import load_splits
 from gym_anything.specs.loading import load_env
 from gym_anything.specs.mounts import resolve_mounts
+from tests.e2e.proofs import expected_points
 
 pytestmark = pytest.mark.unit
 
@@ -50,6 +51,9 @@ def test_a_task_has_all_that_proves_and_explains_it(task: Path) -> None:
     readme = (task / "README.md").read_text(encoding="utf-8")
     assert readme.startswith(f"# {task.name}\n") and len(readme.splitlines()) <= 40, "one screen"
     assert spec["description"].split("\n")[0] in readme
+    points = expected_points(task)  # what the proofs compare with what was played
+    assert all(0 <= given < 100 for given in points.values())
+    assert any(given > 0 for given in points.values()), "going half of the way is worth something"
     setup = task / "setup" / "setup.sh"
     assert setup.stat().st_mode & 0o111
     assert not re.search(r"\bsleep (?!0\.\d)", setup.read_text(encoding="utf-8")), "it waits for something"

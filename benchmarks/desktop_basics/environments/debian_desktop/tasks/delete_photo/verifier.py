@@ -10,7 +10,7 @@ def verify(traj, env_info, task_info):
     files = env_info["exec_capture"]("ls /home/ga/Pictures").split()
     gone = [name for name in ALL if name not in files]
     return judge(
-        {"the picture with the red square is gone": (100, RED in gone)},
+        {"a picture is gone": (20, bool(gone)), "the picture with the red square is gone": (80, RED in gone)},
         {"the other pictures": not set(gone) - {RED}, "nothing new": not set(files) - set(ALL)},
         f"gone: {gone}",
     )
