@@ -43,6 +43,7 @@ def world() -> dict[str, object]:
         runner.start()
         found["ids"] = said("id -u; stat -c %u /home/ga; su ga -c 'sudo -n id -u'; stat -c %G /etc/shadow").split()
         found["on_the_host"] = Path("/proc", str(_init_of(runner))).stat().st_uid
+        found["takes_memory"] = (runner.memory_mib() or 0) > 0
         found["rights"] = int(said("grep CapEff /proc/self/status").split()[1], 16)
         found["mounts"] = runner.exec("mount -t tmpfs none /mnt")
         found["sees"] = said(f"ls -d {Path.home()} {state_root()} 2>/dev/null; ls /home")

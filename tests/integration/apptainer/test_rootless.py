@@ -46,6 +46,7 @@ def test_an_ordinary_users_world_works_and_holds(user: OrdinaryUser) -> None:
     assert found["ids"] == ["0", "1000", "0", "shadow"]
     assert found["on_the_host"] == pwd.getpwnam(NAME).pw_uid
     assert bin(int(str(found["rights"]))).count("1") == len(CAPABILITIES) and found["mounts"] != 0
+    assert found["takes_memory"] is True
     assert found["sees"] == "ga" and found["route"] is True
     assert found["restored"] == "kept\n65534"
     assert ("resources.mem_gb" in found["unenforced"]) == any("mem_gb" in n for n in found["notes"])  # type: ignore[operator, attr-defined]

@@ -242,3 +242,17 @@ def test_cpu_memory_and_processes_are_limited_where_the_host_has_control_groups(
     assert "resources.mem_gb" not in unkept and "resources.cpu" not in unkept
     runner.stop()
     assert not any(folder.exists() for folder in groups)
+
+
+def test_what_a_world_takes_is_known_while_it_runs(make_shell: MakeRunner) -> None:
+    """What is only cached does not count; what a program holds, and files in memory, do."""
+    runner = make_shell()
+    before = runner.memory_mib()
+    assert before is not None and 0 < before < 200
+    hold = "{ head -c 100M /dev/zero; echo x > /tmp/holds; sleep 60; } | tail -c 100M >/dev/null 2>&1 & disown"
+    assert runner.exec(hold, use_pty=False) == 0
+    runner.exec("until [ -s /tmp/holds ]; do sleep 0.02; done", timeout=30)
+    taken = runner.memory_mib()
+    assert taken is not None and 90 < taken - before < 140
+    runner.stop()
+    assert runner.memory_mib() is None

@@ -98,6 +98,10 @@ class ContainerRunner(DesktopSenses, Generic[W]):
             vnc_password=None if door is None else door.password,
         )
 
+    def memory_mib(self) -> float | None:
+        world = self._world
+        return None if world is None else world.memory_mib()
+
     def _give_up(self) -> None:
         """End what the present world is doing; unlike ``abort`` a later start may still succeed."""
         world = self._world

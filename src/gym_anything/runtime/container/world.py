@@ -77,6 +77,10 @@ class ContainerWorld(ABC):
         """Return the end of what the world's init said."""
 
     @abstractmethod
+    def memory_mib(self) -> float | None:
+        """Return how much memory the world takes now; None when it does not run, or nobody may know."""
+
+    @abstractmethod
     def shut_down(self, grace_s: float, deadline: Deadline) -> None:
         """Let the programs of the world end by themselves, and kill after the grace what has not; returns when done."""
 

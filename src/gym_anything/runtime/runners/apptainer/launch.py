@@ -91,6 +91,13 @@ class ApptainerWorld(ContainerWorld):
         code = None if self._keeper is None else self._keeper.returncode
         return None if code is None else f"the instance ended, exit code {code}"
 
+    def memory_mib(self) -> float | None:
+        """See the base class: the proportional share of what its processes have in memory."""
+        if self._keeper is None or self._keeper.returncode is not None:
+            return None
+        kib = sum(proc.pss_kib(pid) for pid in proc.descendants(self._keeper.pid))
+        return kib / 1024 if kib else None  # nothing: the kernel does not let us look
+
     @contextmanager
     def explaining(self) -> Iterator[None]:
         """Name the reason in a ``WorldLost`` out of this block where the kernel knows it: no memory was left."""

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gym_anything._util import logs
 from gym_anything._util.deadline import Deadline
 from gym_anything._util.labels import WORLD
 from gym_anything._util.state_dir import WorldDir
-from gym_anything.errors import WorldLost, WorldStartFailed
+from gym_anything.errors import DeadlineExceeded, HostError, WorldLost, WorldStartFailed
 from gym_anything.runtime.container.inside import GUEST_SOCKET, IO
 from gym_anything.runtime.container.world import ContainerWorld
 from gym_anything.runtime.runners.docker.calls import EngineCalls
@@ -21,6 +22,7 @@ from gym_anything.runtime.runners.docker.vendor import Engine, EngineRefused
 CONTAINER_KEY = "container"
 _STOP_S = 5.0
 _ASK_EVERY_S = 0.25
+_MEMORY_S = 1.5
 
 
 class DockerWorld(ContainerWorld):
@@ -84,6 +86,20 @@ class DockerWorld(ContainerWorld):
                 f"the memory of the world was used up (resources.mem_gb); the kernel killed programs of it: {error}",
                 detail={**error.detail, "memory_kills": 1},
             ) from error
+
+    def memory_mib(self) -> float | None:
+        """See the base class: what the engine says, since the container's processes may be out of our sight.
+
+        None also when the engine does not say it in time: that says nothing about the world, which is asked itself.
+        Blocks: some milliseconds, 1.5 s at most. Raises: Aborted.
+        """
+        deadline = Deadline.after(_MEMORY_S)
+        try:
+            charged = self.calls.make(lambda: self.engine.memory_bytes(self.name), doing="stats", deadline=deadline)
+        except (HostError, DeadlineExceeded) as error:
+            logs.logger(__name__).debug("the memory of %s cannot be read: %s", self.name, error)
+            return None
+        return charged / 2**20 if charged else None
 
     def log_tail(self) -> str:
         return self.engine.log_tail(self.name)
