@@ -48,7 +48,7 @@ class Account:
             self._world_mib = max(float(found), self._world_mib or 0.0)
 
     def memory(self) -> dict[str, float]:
-        """Return MiB at the most: ``episode_mib``, and ``world_mib`` and ``whole_mib`` where the world's is known."""
+        """Return MiB: ``episode_mib``, our peak; where the world's is known, ``world_mib`` by its looks and the sum."""
         own_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIB_OF_MIB
         found = {"episode_mib": own_mib}
         if self._world_mib is not None:

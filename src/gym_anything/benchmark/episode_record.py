@@ -48,8 +48,9 @@ class EpisodeRecord:
             (None when the prices are not known); None for an agent that keeps no accounts.
         judge_usage: the same for the judge's model; None when none was asked.
         world_s: seconds that there was a world, from the beginning of its start to the end of its stop.
-        memory: MiB at the most, as far as it could be read: ``episode_mib`` of the process with agent and environment,
-            ``world_mib`` of all that it had started beside, ``whole_mib`` of both together at one moment.
+        memory: MiB, as far as it could be read: ``episode_mib``, the peak of the process with agent and environment;
+            ``world_mib`` of all that it had started beside, the larger of two looks: when the agent begins, and when it
+            has ended; ``whole_mib``, the sum. What a world took for a moment between the looks is in neither.
         broke_in: the phase in which it broke (``phases``), for a broken one whose phase is known.
         tries: how often this attempt was begun, with this one: more than 1 when a set-up broke and was tried again.
     """

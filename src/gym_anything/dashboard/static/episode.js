@@ -49,7 +49,7 @@ export class EpisodePage {
     const info = found.info, usage = info?.usage, facts = info ? [
       ["agent", info.request?.agent], ["model", info.request?.model], ["runner", info.runner], ["seed", info.request?.seed], ["attempt", info.request?.attempt],
       ["tokens", usage ? `${usage.input_tokens ?? "?"} in, ${usage.output_tokens ?? "?"} out` : null], ["cost", typeof usage?.cost_usd === "number" ? `${usage.cost_usd.toFixed(4)} US$` : null],
-      ["peak memory", typeof info.memory?.whole_mib === "number" ? `${Math.round(info.memory.whole_mib)} MiB` : null]].filter(([, value]) => value !== null && value !== undefined) : [];
+      ["memory", typeof info.memory?.whole_mib === "number" ? `${Math.round(info.memory.whole_mib)} MiB` : null]].filter(([, value]) => value !== null && value !== undefined) : [];
     const events = (found.episode?.events || []).filter((one) => !["reset", "session", "finalize"].includes(one.event));
     return h("div", { class: "more" },
       info?.warnings?.length ? h("div", {}, h("h3", {}, "Warnings"), h("ul", {}, info.warnings.map((one) => h("li", {}, asText(one))))) : null,
