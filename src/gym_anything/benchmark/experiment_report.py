@@ -10,7 +10,7 @@ from gym_anything.benchmark.comparison import Comparison, compare
 from gym_anything.benchmark.rates import CONFIDENCE
 from gym_anything.benchmark.result_row import ResultRow
 from gym_anything.benchmark.results_reading import Experiment
-from gym_anything.benchmark.tally import Tally, default_ks, grouped, tally
+from gym_anything.benchmark.tally import Tally, default_ks, grouped, known_total, tally
 from gym_anything.errors import BenchmarkError
 from gym_anything.specs.near_miss import suggestion
 
@@ -26,11 +26,13 @@ class ModelReport:
         model: as the results folder has it.
         total: of all its runs.
         groups: by the grouping's name, then by the group's.
+        spent_usd: of all it did, tries that were replaced and are in no number included; None unless every one knows.
     """
 
     model: str
     total: Tally
     groups: Mapping[str, Mapping[str, Tally]]
+    spent_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class ExperimentReport:
         exp: its name.
         confidence: of the intervals.
         models: in order of their names.
-        tries: finished runs that a later try of the same attempt replaced; in no number here.
+        tries: finished runs that a later try of the same attempt replaced; in no number but ``spent_usd``.
         unfinished: runs without a result: running now, or cut off.
         sides, comparison: with another experiment or model; None without.
     """
@@ -83,6 +85,7 @@ class ExperimentReport:
                 {
                     "model": each.model,
                     "total": each.total.as_dict(),
+                    "spent_usd": None if each.spent_usd is None else round(each.spent_usd, 6),
                     "groups": [
                         {"by": by, "name": name, **found.as_dict()}
                         for by, group in each.groups.items()
@@ -123,7 +126,8 @@ def report_experiment(
         groups = {
             name: {group: tally(found, ks, confidence) for group, found in grouped(own, name).items()} for name in by
         }
-        reports.append(ModelReport(model, tally(own, ks, confidence), groups))
+        spent_usd = known_total(row.cost_usd for row in experiment.rows if row.model == model)
+        reports.append(ModelReport(model, tally(own, ks, confidence), groups, spent_usd))
     sides, comparison = None, None
     if against is not None:
         sides, comparison = _compared(experiment.name, rows, *against, by=by)

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from gym_anything.benchmark.result_row import ResultRow, row_of
 from gym_anything.benchmark.results import FinishedRun
+from gym_anything.benchmark.tally import known_total
 
 HEADINGS = ("environment", "task", "result", "score", "steps", "time", "remark")
 _REMARK_CHARACTERS = 160
@@ -25,6 +27,7 @@ class Report:
         problems: what was asked for and could not be planned.
         remarks: what is odd about the benchmark and stopped nothing.
         cut_off: episodes that were begun or planned and have no result, because the run was stopped.
+        replaced: tries that one of ``runs`` replaced, now or earlier; only ``spent_usd`` knows of them.
     """
 
     runs: Sequence[FinishedRun]
@@ -32,6 +35,7 @@ class Report:
     problems: Sequence[str] = ()
     remarks: Sequence[str] = ()
     cut_off: int = 0
+    replaced: Sequence[ResultRow] = ()
 
     @cached_property
     def facts(self) -> Sequence[ResultRow]:
@@ -39,7 +43,11 @@ class Report:
         return [row_of(run.run_dir.name, "", run.record) for run in self.runs]
 
     def totals(self) -> dict[str, Any]:
-        """Return counts and means. Broken runs are in no rate and no mean: they say nothing about the agent."""
+        """Return counts and means. Broken runs are in no rate and no mean: they say nothing about the agent.
+
+        Tokens and cost are None unless every run knows its own, as in ``tally``; ``spent_usd`` is the cost with that of
+        the tries that were replaced.
+        """
         count = Counter(row.status for row in self.facts)
         judged = [row for row in self.facts if row.status != "broken"]
         blames = Counter(row.blame for row in self.facts if row.status == "broken")
@@ -53,9 +61,11 @@ class Report:
             "mean_score": round(sum(row.score for row in judged) / len(judged), 2) if judged else None,
             "steps": sum(row.steps for row in self.facts),
             "duration_s": round(sum(row.duration_s for row in self.facts), 3),
-            "input_tokens": _known_sum(row.input_tokens for row in self.facts),
-            "output_tokens": _known_sum(row.output_tokens for row in self.facts),
-            "cost_usd": _known_sum(row.cost_usd for row in self.facts),
+            "input_tokens": known_total(row.input_tokens for row in self.facts),
+            "output_tokens": known_total(row.output_tokens for row in self.facts),
+            "cost_usd": _dollars(row.cost_usd for row in self.facts),
+            "spent_usd": _dollars(row.cost_usd for row in (*self.facts, *self.replaced)),
+            "replaced": len(self.replaced),
             "already": self.already,
             "cut_off": self.cut_off,
         }
@@ -86,6 +96,9 @@ class Report:
             parts.append(f"{self.already} of them were there already")
         if self.cut_off:
             parts.append(f"{self.cut_off} not played")
+        if totals["spent_usd"]:
+            tried = f" with what {len(self.replaced)} replaced took" if self.replaced else ""
+            parts.append(f"{totals['spent_usd']:.2f} USD{tried}")
         return "; ".join(parts)
 
 
@@ -101,10 +114,19 @@ def episode_dict(run: FinishedRun) -> dict[str, Any]:
     }
 
 
-def _known_sum(values: Iterable[float | None]) -> float | None:
-    """Return the sum of what is known; None when nothing is."""
-    known = [value for value in values if value is not None]
-    return round(sum(known), 6) if known else None
+def replaced_tries(runs: Sequence[FinishedRun], rows: Sequence[ResultRow], exp_dir: Path) -> list[ResultRow]:
+    """Return the tries of these runs' attempts that are not among them: broken ones that were tried again.
+
+    Args: rows: all results of the experiment, whose folder ``exp_dir`` is.
+    """
+    there = {str(run.run_dir.relative_to(exp_dir)) for run in runs}
+    keys = {row.key for row in rows if row.run in there}
+    return [row for row in rows if row.key in keys and row.run not in there]
+
+
+def _dollars(values: Iterable[float | None]) -> float | None:
+    total = known_total(values)
+    return None if total is None else round(total, 6)
 
 
 def _cells(row: ResultRow) -> tuple[str, ...]:

@@ -109,6 +109,11 @@ def _notes(report: ExperimentReport) -> list[str]:
         notes.append("broken and interrupted runs are in no rate and no mean")
     if report.tries:
         notes.append(f"{_count(report.tries, 'run')} left out: tried again later")
+        notes += [
+            f"{model.model} spent {model.spent_usd:.2f} USD with what these took"
+            for model in report.models
+            if model.spent_usd
+        ]
     if report.unfinished:
         notes.append(f"{_count(report.unfinished, 'run')} without a result: running now, or cut off")
     return notes

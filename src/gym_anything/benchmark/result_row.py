@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gym_anything.benchmark import phases
 from gym_anything.benchmark.episode_record import EpisodeRecord
 
 _STORY_CHARACTERS = 400
@@ -34,7 +35,8 @@ class ResultRow:
         agent, benchmark, split, surface, runner, difficulty, tags: as the record has them.
         status, score, blame, story: the outcome; the story is cut to 400 characters.
         phase_s: seconds of each phase of the episode, by name (``reset_s``, ``agent_s`` …).
-        input_tokens, output_tokens, cost_usd: of the agent's model and the judge's together; None when not known.
+        input_tokens, output_tokens, cost_usd: of the agent's model and the judge's together; None when not known. Where
+            the world never came up no model was asked: 0.
         peak_mib: of the episode and its world together; None when not known.
         interrupted: stopped by a person before it was over.
         warnings: how many there are.
@@ -99,6 +101,8 @@ def row_of(run: str, stamp: str, record: EpisodeRecord) -> ResultRow:
     asked, outcome = record.request, record.outcome
     words = {name: str(asked.get(name) or "") for name in ("model", "env", "task", "agent", "benchmark", "split")}
     spent = [used for used in (record.usage, record.judge_usage) if used is not None]
+    if not spent and record.broke_in in (phases.LOAD, phases.RESET):
+        spent = [{"cost_usd": 0.0}]
     costs = [used.get("cost_usd") for used in spent]
     return ResultRow(
         run=run,

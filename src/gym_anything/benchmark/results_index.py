@@ -22,7 +22,7 @@ from gym_anything.benchmark.results import INFO_FILE, FinishedRun
 from gym_anything.errors import BenchmarkError
 
 INDEX_FILE = "index.sqlite"
-_VERSION = 1
+_VERSION = 2
 _BUSY_S = 30.0
 _DEPTH = 4  # model, env, task, run
 

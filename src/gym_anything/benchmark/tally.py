@@ -87,7 +87,6 @@ def tally(rows: Sequence[ResultRow], ks: Iterable[int] = (1,), confidence: float
     interrupted = sum(row.interrupted for row in rows)
     broken = [row for row in rows if row.status == "broken" and not row.interrupted]
     by_task = passes_by_task(judged)
-    costs = [row.cost_usd for row in rows]
     return Tally(
         runs=len(rows),
         tasks=len({task_key(row) for row in rows}),
@@ -104,8 +103,15 @@ def tally(rows: Sequence[ResultRow], ks: Iterable[int] = (1,), confidence: float
         median_s=statistics.median(row.duration_s for row in judged) if judged else None,
         mean_steps=statistics.fmean(row.steps for row in judged) if judged else None,
         total_s=sum(row.duration_s for row in rows),
-        cost_usd=sum(cost for cost in costs if cost is not None) if rows and None not in costs else None,
+        cost_usd=known_total(row.cost_usd for row in rows),
     )
+
+
+def known_total(values: Iterable[float | None]) -> float | None:
+    """Return the sum; None when there is nothing, or something that is not known: a part would pass for the whole."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return sum(known) if known and len(known) == len(found) else None
 
 
 def task_key(row: ResultRow) -> TaskKey:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gym_anything.benchmark.layout import Benchmark
     from gym_anything.benchmark.plan import Plan
     from gym_anything.benchmark.report import Report
+    from gym_anything.benchmark.result_row import ResultRow
     from gym_anything.benchmark.results import FinishedRun, ResultsFolder
 
 
@@ -110,7 +111,7 @@ def _play(plan: Plan, results: ResultsFolder, jobs: int, retries: int, *, quiet:
     from gym_anything.benchmark.forking_executor import ForkingExecutor
     from gym_anything.benchmark.preflight import check_configuration
     from gym_anything.benchmark.process_executor import ProcessExecutor
-    from gym_anything.benchmark.report import Report
+    from gym_anything.benchmark.report import Report, replaced_tries
     from gym_anything.benchmark.results_index import ResultsIndex
     from gym_anything.benchmark.stop_signal import StopSignal
     from gym_anything.cli.interrupts import interrupts_stop
@@ -139,12 +140,14 @@ def _play(plan: Plan, results: ResultsFolder, jobs: int, retries: int, *, quiet:
                 )
         except Aborted:
             pass  # stopped before anything began: the report says that nothing was played
+    rows: list[ResultRow]
+    runs, rows = (*plan.existing, *played), []
     if results.exp_dir.is_dir():
         with ResultsIndex(results.exp_dir) as index:
             index.refresh()
-    cut_off = len(plan.requests) - len(played)
-    runs = (*plan.existing, *played)
-    return Report(runs, len(plan.existing), plan.problems, (*plan.remarks, *remarks), cut_off), stop.finishing
+            rows = index.rows()
+    cut_off, replaced = len(plan.requests) - len(played), replaced_tries(runs, rows, results.exp_dir)
+    return Report(runs, len(plan.existing), plan.problems, (*plan.remarks, *remarks), cut_off, replaced), stop.finishing
 
 
 def _is_fine(report: Report, expect: str | None) -> bool:

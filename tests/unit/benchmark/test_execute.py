@@ -13,8 +13,9 @@ import pytest
 from gym_anything.benchmark.episode_record import EpisodeRecord
 from gym_anything.benchmark.episode_request import EpisodeRequest
 from gym_anything.benchmark.execute import EpisodeNews, execute
-from gym_anything.benchmark.report import Report
+from gym_anything.benchmark.report import Report, replaced_tries
 from gym_anything.benchmark.results import FinishedRun, ResultsFolder, finish_run
+from gym_anything.benchmark.results_index import ResultsIndex
 from gym_anything.benchmark.stop_signal import StopLevel, StopSignal
 from gym_anything.episode.outcome import Outcome
 from gym_anything.errors import Aborted, BenchmarkError, WorldLost
@@ -172,6 +173,41 @@ def test_a_report_leaves_broken_runs_out_of_rate_and_mean(results: ResultsFolder
     assert report.as_dict()["episodes"][2]["status"] == "broken"
     empty = Report([]).totals()
     assert (empty["pass_rate"], empty["mean_score"], empty["runs"]) == (None, None, 0)
+
+
+def spending(usd: float | None, broken: bool = False) -> EpisodeRecord:
+    outcome = Outcome.broken("world", "no boot", {"setup_failed": ["pre_task"]}) if broken else Outcome.passed(100)
+    usage = {"input_tokens": 10, "output_tokens": 2, "cost_usd": usd}
+    return EpisodeRecord(REQUESTS[0].public(), outcome, usage=usage, finished_at="2026-01-01")
+
+
+def test_a_reports_totals_are_of_every_run_or_not_known(results: ResultsFolder) -> None:
+    for number, usd in enumerate((0.25, 0.5, None)):
+        run_dir = results.new_run_dir(REQUESTS[number])
+        finish_run(run_dir, replace(spending(usd), request=REQUESTS[number].public()))
+    runs = [run for request in REQUESTS[:3] for run in results.finished(request)]
+    priced, all_of_it = Report(runs[:2]).totals(), Report(runs).totals()
+    assert (priced["cost_usd"], priced["spent_usd"], priced["input_tokens"]) == (0.75, 0.75, 20)
+    assert (all_of_it["cost_usd"], all_of_it["spent_usd"], all_of_it["output_tokens"]) == (None, None, 6)
+    assert Report(runs[:2]).summary_line().endswith("; 0.75 USD")
+
+
+def test_what_a_replaced_try_took_was_spent_too(results: ResultsFolder) -> None:
+    records = iter([spending(1.5, broken=True), spending(0.25)])
+
+    class Spending(Executor):
+        def play(self, request: EpisodeRequest, run_dir: Path, **more: Any) -> EpisodeRecord:
+            return next(records)
+
+    runs = execute(REQUESTS[:1], Spending(lambda _r, _s: Outcome.passed(100)), results, retries=1)
+    with ResultsIndex(results.exp_dir) as index:
+        index.refresh()
+        replaced = replaced_tries(runs, index.rows(), results.exp_dir)
+    report = Report(runs, replaced=replaced)
+    assert [row.run.rpartition("/")[2] for row in replaced] == ["run_001"]
+    totals = report.totals()
+    assert (totals["runs"], totals["replaced"], totals["cost_usd"], totals["spent_usd"]) == (1, 1, 0.25, 1.75)
+    assert report.summary_line().endswith("; 1.75 USD with what 1 replaced took")
 
 
 def test_a_row_tells_the_attempt_and_the_limit_that_ended_it(results: ResultsFolder) -> None:

@@ -45,6 +45,19 @@ def test_cost_is_known_when_every_run_knows_its_own() -> None:
     priced = [row(task="a", usage={"cost_usd": 0.25}), row(task="b", usage={"cost_usd": 0.5})]
     assert tally(priced).cost_usd == 0.75
     assert tally([*priced, row(task="c")]).cost_usd is None
+    assert tally([]).cost_usd is None
+
+
+def test_what_was_spent_in_all_includes_the_tries_that_were_replaced() -> None:
+    tried = row("broken", "a", usage={"cost_usd": 1.5}, finished_at="2025-12-31")
+    rows = [tried, row(task="a", usage={"cost_usd": 0.25}), row(task="b", usage={"cost_usd": 0.5})]
+    (found,) = report_experiment(experiment(rows)).models
+    assert (found.total.cost_usd, found.spent_usd) == (0.75, 2.25)
+    report = report_experiment(experiment(rows))
+    assert report.as_dict()["models"][0]["spent_usd"] == 2.25
+    assert "m spent 2.25 USD with what these took" in report_tables(report)[0].notes
+    unknown = report_experiment(experiment([*rows, row("broken", "b", finished_at="2025-12-31")])).models[0]
+    assert (unknown.total.cost_usd, unknown.spent_usd) == (0.75, None)
 
 
 def test_groups_go_from_easy_to_hard_and_a_run_is_in_each_of_its_tags() -> None:

@@ -58,6 +58,15 @@ def test_what_is_not_known_is_none_and_not_nothing(results: ResultsFolder) -> No
     assert (unpriced.input_tokens, unpriced.cost_usd) == (5, None)
 
 
+def test_a_run_whose_world_never_came_up_has_cost_nothing(results: ResultsFolder) -> None:
+    """Else one world that hangs in its start, and whose process told nothing, would leave no sum of a run known."""
+    for phase in ("load", "reset", "agent"):
+        add(results, Outcome.broken("world", "no boot"), task=phase, broke_in=phase)
+    asked, *rows = read_experiment(results.exp_dir).rows
+    assert (asked.task, asked.cost_usd) == ("agent", None)
+    assert [(row.task, row.cost_usd, row.input_tokens) for row in rows] == [("load", 0, 0), ("reset", 0, 0)]
+
+
 def test_the_index_follows_the_folders(results: ResultsFolder) -> None:
     first = add(results, Outcome.passed(100))
     assert [row.status for row in read_experiment(results.exp_dir).rows] == ["passed"]
