@@ -63,6 +63,13 @@ def test_a_name_that_nobody_installed_is_refused_with_those_there_are(cli: Comma
     assert "there are: desktop_basics" in done.stderr, done.stderr
 
 
+def test_a_task_of_it_is_solved_by_name(cli: CommandLine, require_backend: RequireBackend) -> None:
+    """The other task, and the other ways to name it, are played in the long runs."""
+    require_local_world(require_backend)
+    play = ("benchmark", "greenhouse", "--benchmark", "greenhouse_world", "--task", "water_beds", *ORACLE)
+    assert verdicts(cli.json(*play)) == {"water_beds": ("passed", 100.0)}
+
+
 @pytest.mark.soak
 def test_its_tasks_are_solved_in_all_three_ways(cli: CommandLine, require_backend: RequireBackend) -> None:
     require_local_world(require_backend)
