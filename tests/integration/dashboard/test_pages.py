@@ -87,6 +87,31 @@ def test_the_grid_has_a_tile_for_each_run(page: Any) -> None:
     assert "no disk is left" in page.locator(".said").inner_text()
 
 
+def test_links_of_the_grid_leave_runs_of_exactly_that_name(chromium: Any, tmp_path: Path) -> None:
+    """``a`` is a part of ``ab``, and ``m`` one of ``m-2``; in two experiments a lane is of one of them."""
+    names = [("a", "m", "e"), ("ab", "m", "e"), ("a", "m-2", "e"), ("a", "m", "e-2"), ("A", "m", "e")]
+    for exp, times in (("first", 9), ("second", 1)):
+        for task, model, env in names:
+            for attempt in range(times):
+                asked = request(task, model, env, attempt=attempt)
+                add_run(ResultsFolder(tmp_path, exp), asked, Outcome.passed(100), steps=None)
+    with ViewServer({exp: tmp_path / exp for exp in ("first", "second")}) as server:
+        page = chromium.new_page()
+        page.goto(f"{server.url}#/?as=grid")
+        wait_shown(page, "list")
+        row = page.locator(".row", has=page.locator('.c-task[title="e/a"]'))
+        more, task = row.locator(".more").first.get_attribute("href"), row.locator(".c-task").get_attribute("href")
+        go(page, more, "list")
+        assert page.locator(".sum").inner_text().startswith("9 runs of 50 ")
+        go(page, task, "list")
+        assert set(tasks(page)) == {"a"} and page.locator(".sum").inner_text().startswith("20 runs of 50 ")
+        go(page, "#/?q=task:a", "list")
+        assert page.locator(".sum").inner_text().startswith("50 runs ")
+        go(page, "#/?q=-task:%3Dab%20env:%3De", "list")
+        assert page.locator(".sum").inner_text().startswith("30 runs of 50 ")
+        page.context.close()
+
+
 def test_an_episode_is_gone_through_by_keys(page: Any) -> None:
     go(page, f"#/run/{RUN}", f"run {RUN}")
     assert page.locator("figcaption").inner_text() == "step 1 of 3 · before the action"

@@ -1,4 +1,4 @@
-// Which runs are shown, in which order: words, key:value, -not; and the choices beside.
+// Which runs are shown, in which order: words, key:part, key:=whole, -not; and the choices beside.
 
 import { cell, runs } from "./store.js";
 
@@ -17,11 +17,14 @@ function text(row) {
 
 function test(term) {
   const not = term.startsWith("-") && term.length > 1;
-  const word = (not ? term.slice(1) : term).toLowerCase();
+  const asked = not ? term.slice(1) : term, word = asked.toLowerCase();
   const colon = word.indexOf(":");
   const key = word.slice(0, colon);
   let is;
-  if (colon > 0 && SEARCHED.includes(key)) {
+  if (colon > 0 && SEARCHED.includes(key) && asked[colon + 1] === "=") {
+    const name = asked.slice(colon + 2), column = cell(key);
+    is = (row) => name === "" || column[row] === name;  // none yet: somebody is still typing
+  } else if (colon > 0 && SEARCHED.includes(key)) {
     const wanted = word.slice(colon + 1), column = cell(key);
     is = (row) => (column[row] ?? "").toLowerCase().includes(wanted);
   } else {

@@ -14,6 +14,12 @@ const HEADS = [
 ];
 const LABELS = { exp: "experiment", model: "model", env: "environment", difficulty: "difficulty" };
 
+/** The list of the runs that have exactly these names: folders' names, so there is no blank in them. */
+function only(names, choices = {}) {
+  const q = Object.entries(names).map(([key, name]) => `${key}:=${name}`).join(" ");
+  return link("", [], new URLSearchParams({ q, ...choices }));
+}
+
 /** The rows as they were last shown: next and previous of an episode go along them. */
 export const order = { ids: [] };
 
@@ -161,7 +167,7 @@ export class ListPage {
   fillGrid(element, { task, cells }) {
     const [env, name] = task.split("/");
     element.append(
-      h("a", { class: "c-task", href: link("", [], new URLSearchParams({ q: `env:${env} task:${name}` })), title: task },
+      h("a", { class: "c-task", href: only({ env, task: name }), title: task },
         name, h("small", {}, ` ${env}`)),
       ...this.lanes.map((_, lane) => h("span", { class: "tiles" }, this.tiles(cells[lane] || [], env, name))));
   }
@@ -175,8 +181,9 @@ export class ListPage {
       return h("a", { class: `tile ${status}`, href: runLink(idOf(row)), title: said, "aria-label": `${cell("run")[row]} ${status}` }, GLYPHS[status]);
     });
     if (rows.length > shownRows.length) {
-      const q = `env:${env} task:${name} model:${cell("model")[rows[0]]}`;
-      tiles.push(h("a", { class: "more", href: link("", [], new URLSearchParams({ q })) }, `+${rows.length - shownRows.length}`));
+      const lane = words("exp").length > 1 ? { exp: cell("exp")[rows[0]] } : {};
+      const href = only({ env, task: name, model: cell("model")[rows[0]] }, lane);
+      tiles.push(h("a", { class: "more", href }, `+${rows.length - shownRows.length}`));
     }
     return tiles;
   }
