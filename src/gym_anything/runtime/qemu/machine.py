@@ -124,6 +124,8 @@ def _devices(spec: MachineSpec) -> Iterator[str]:
     yield from ("-object", _json({"qom-type": "rng-random", "id": "random", "filename": "/dev/urandom"}))
     yield from _device("virtio-rng-pci", "random0", RANDOM_ADDR, rng="random")
     yield from _input_devices(spec)
+    # A guest's kernel says by it that it has crashed, and QEMU ends: else nobody would know before an answer is missed.
+    yield from ("-device", _json({"driver": "pvpanic", "id": "panic"}))
     # Without it clones of one saved machine draw the same random numbers.
     yield from ("-device", _json({"driver": "vmgenid", "id": "generation", "guid": spec.generation_id}))
     for name, path in spec.firmware_files:

@@ -124,7 +124,7 @@ class MachineSpec:
             "screen": list(self.screen),
             "network": self.network is not None,
             "firmware_files": [name for name, _ in self.firmware_files],
-            "devices": "linux-1",
+            "devices": "linux-2",
             "input_devices": self.input_devices,
         }
 

@@ -25,7 +25,7 @@ PLAIN = MachineSpec(
     firmware_files=(("opt/gym-anything/token", Path("/state/token")),),
     incoming=True,
 )
-HAVE_NO_PLACE = {"vmgenid", "usb-kbd", "usb-tablet"}
+HAVE_NO_PLACE = {"pvpanic", "vmgenid", "usb-kbd", "usb-tablet"}
 
 
 def test_the_command_line_of_a_clone() -> None:
@@ -58,6 +58,7 @@ def test_the_command_line_of_a_clone() -> None:
         *("-device", '{"driver":"qemu-xhci","id":"usb","addr":"0x6"}'),
         *("-device", '{"driver":"usb-kbd","id":"keyboard","bus":"usb.0","port":"1"}'),
         *("-device", '{"driver":"usb-tablet","id":"tablet","bus":"usb.0","port":"2"}'),
+        *("-device", '{"driver":"pvpanic","id":"panic"}'),
         *("-device", '{"driver":"vmgenid","id":"generation","guid":"auto"}'),
         *("-fw_cfg", "name=opt/gym-anything/token,file=/state/token"),
     ]
