@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from gym_anything.errors import SpecInvalid
@@ -80,12 +81,26 @@ def judge_by_several(spec: Mapping[str, Any], judge_one: JudgeOne) -> Verdict:
         judged = (
             _in_order(rest, judge_one) if combine == "sequence" else [Judged(p, judge_one(p.success)) for p in rest]
         )
-        total = sum(part.weight for part in rest)
-        score = sum(j.part.weight * j.score for j in judged) / total
+        score = _mean(judged)
         passed = all(j.passed for j in judged)
         if combine == "weighted" or (combine == "sequence" and "pass_score" in spec):
             passed = score >= pass_score
     return _verdict(passed, score, [*gates, *judged])
+
+
+def _mean(judged: list[Judged]) -> float:
+    """Return the weighted mean of the scores, 0..100.
+
+    Computed with the decimal numbers that the task's author wrote: as binary fractions, weights of 0.1 and 0.2 make
+    99.99999999999999 of two full scores, and a solved task fails.
+    """
+    weights = [_as_written(j.part.weight) for j in judged]
+    total = sum(weight * _as_written(j.score) for weight, j in zip(weights, judged, strict=True))
+    return min(100.0, max(0.0, float(total / sum(weights))))
+
+
+def _as_written(number: float) -> Fraction:
+    return Fraction(repr(float(number)))
 
 
 def _in_order(parts: list[Part], judge_one: JudgeOne) -> list[Judged]:

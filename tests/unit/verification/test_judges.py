@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from gym_anything.errors import SpecInvalid, VerifierError
 from gym_anything.verification.bounded_text import BoundedText
@@ -72,6 +74,30 @@ def test_milestones_count_in_their_order() -> None:
     assert several({**spec, "pass_score": 40}, {"a": 100, "b": 20, "c": 0}).passed
     spec["verifiers"][2]["weight"] = 2
     assert several(spec, {"a": 100, "b": 100, "c": 0}).score == 50
+
+
+NUMBERS = st.floats(min_value=1e-6, max_value=1e6, allow_nan=False)
+
+
+@settings(deadline=None)
+@given(weights=st.lists(NUMBERS, min_size=1, max_size=8), combine=st.sampled_from(["all", "weighted", "sequence"]))
+@example(weights=[0.1, 0.2], combine="weighted")
+@example(weights=[1.1, 2.2], combine="sequence")
+def test_full_scores_of_all_parts_are_a_full_score_whatever_they_weigh(weights: list[float], combine: str) -> None:
+    names = [f"p{n}" for n in range(len(weights))]
+    spec = parts(*names, combine=combine, pass_score=100)
+    for part, weight in zip(spec["verifiers"], weights, strict=True):
+        part["weight"] = weight
+    verdict = several(spec, dict.fromkeys(names, 100))
+    assert verdict.passed and verdict.score == 100.0
+
+
+def test_a_score_that_is_just_enough_passes() -> None:
+    spec = parts("a", "b", "c", combine="weighted", pass_score=30)
+    for part, weight in zip(spec["verifiers"], (0.1, 0.2, 0.7), strict=True):
+        part["weight"] = weight
+    verdict = several(spec, {"a": 100, "b": 100, "c": 0})
+    assert verdict.passed and verdict.score == 30.0
 
 
 @pytest.mark.parametrize("combine", ["all", "any", "weighted", "sequence"])
