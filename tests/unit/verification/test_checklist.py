@@ -139,12 +139,12 @@ def test_every_checklist_of_the_corpus_reads(corpus_dir: Path) -> None:
 
 def traj(folder: Path, count: int) -> dict[str, Any]:
     frames = [folder / f"frame_{i:05d}.png" for i in range(count)]
-    for path in [*frames, folder / "final.png"]:
+    for path in [*frames, folder / "final.png", folder / "post_verification.png"]:
         path.touch()
     return {
         "frames": [str(f) for f in frames],
         "final_screenshot": str(folder / "final.png"),
-        "post_verification_screenshot": str(folder / "gone.png"),
+        "post_verification_screenshot": str(folder / "post_verification.png"),
     }
 
 
@@ -166,6 +166,17 @@ def test_frames_keep_to_their_bound_and_end_with_the_judged_state(tmp_path: Path
     assert choose_frames({}, strategy="all", most=5) == []
     with pytest.raises(SettingInvalid, match="first3_every3_last3"):
         choose_frames({}, strategy="best", most=5)
+
+
+def test_the_judged_state_is_shown_once_though_it_lies_there_under_two_names(tmp_path: Path) -> None:
+    both = traj(tmp_path, 2)
+    assert [Path(f).name for f in choose_frames(both, strategy="all", most=0)] == [
+        "frame_00000.png", "frame_00001.png", "final.png",
+    ]  # fmt: skip
+    (tmp_path / "final.png").unlink()
+    assert Path(choose_frames(both, strategy="last", most=2)[-1]).name == "post_verification.png"
+    (tmp_path / "post_verification.png").unlink()
+    assert Path(choose_frames(both, strategy="last", most=2)[-1]).name == "frame_00001.png"
 
 
 def settings(spec: dict[str, Any] | None = None, **environ: str) -> VlmSettings:

@@ -43,8 +43,11 @@ def spread(frames: Sequence[str], count: int) -> list[str]:
 
 
 def _existing(traj: Mapping[str, Any]) -> list[str]:
-    named = [*(traj.get("frames") or ()), traj.get("post_verification_screenshot"), traj.get("final_screenshot")]
-    return list(dict.fromkeys(str(path) for path in named if path and Path(str(path)).is_file()))
+    frames = [path for path in map(str, traj.get("frames") or ()) if Path(path).is_file()]
+    # The two are one picture under two names: either is the judged state, both would show it twice.
+    last = [traj.get("final_screenshot"), traj.get("post_verification_screenshot")]
+    judged = next((str(path) for path in last if path and Path(str(path)).is_file()), None)
+    return list(dict.fromkeys([*frames, judged] if judged is not None else frames))
 
 
 def _edges_and_thirds(frames: Sequence[str]) -> list[str]:
