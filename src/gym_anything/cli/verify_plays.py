@@ -61,7 +61,7 @@ class PlayedTask:
         if self.proof is None:
             return [self.env, self.task, "cannot be played", "", "NOT OK"]
         verdicts = " ".join(row.status[0].upper() + ("" if row.ok else "!") for row in self.proof.rows)
-        counts = [f"{n} {level}s" for level in ("error", "warning") if (n := self._count(level))]
+        counts = [f"{n} {level}s" for level in ("error", "warning", "note") if (n := self._count(level))]
         return [self.env, self.task, verdicts, ", ".join(counts), "ok" if self.ok else "NOT OK"]
 
     def _count(self, level: str) -> int:
@@ -115,12 +115,12 @@ def _tasks(benchmarks: list[Benchmark], chosen: Chosen) -> Iterator[tuple[Benchm
 
 
 def print_played(played: list[PlayedTask]) -> None:
-    """Print a row for each task, then each finding that is more than a note."""
+    """Print a row for each task, then each finding."""
     print_table(["environment", "task", "verdicts", "findings", ""], [task.row() for task in played])
     for task in played:
         place = f"{task.env}/{task.task}"
         if task.error is not None:
             click.echo(f"{place}: {task.error}")
         for finding in task.proof.findings if task.proof is not None else ():
-            if finding.level != "note":
-                click.echo(f"{place}: {finding.level}: {finding.message}")
+            attempt = f"{finding.attempt}: " if finding.attempt else ""
+            click.echo(f"{place}: {finding.level}: {attempt}{finding.message}")

@@ -135,6 +135,8 @@ def test_a_whole_benchmark_is_played(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run_command_line(["verify", "corpus", str(root), "--prove", "--task", "type_hello"]) == 0
     said = capsys.readouterr().out
     assert "type_hello" in said and "F P" in said and "always" not in said and "near_miss" in said
+    assert "desk/type_hello: note: oracle.json: the world's files were not looked at" in " ".join(said.split())
+    assert "2 notes" in " ".join(said.split())
     assert run_command_line(["verify", "corpus", str(root), "--task", "type_hello"]) == 2
     assert run_command_line(["verify", "corpus", str(root), "--prove", "--env", "nowhere"]) == 2
     assert run_command_line(["verify", "corpus", str(root)]) == 0
