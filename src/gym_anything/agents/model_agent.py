@@ -30,6 +30,7 @@ from gym_anything.errors import AgentError, ModelBudgetSpent, SettingInvalid
 from gym_anything.models.asking import require_sdk
 from gym_anything.models.calls import CallLimits
 from gym_anything.models.endpoint import Endpoint, Prices, WireProtocol, key_for
+from gym_anything.models.sdk_variables import address_of
 from gym_anything.models.usage import Budget, Usage
 
 USAGE_FILE = "agent_usage.json"
@@ -217,7 +218,9 @@ def _endpoint(arguments: Arguments, protocol: WireProtocol, agent: str) -> Calla
         if key is None or (named and not given and not os.environ.get(named)):
             raise _no_key(agent, named or f"{protocol.upper()}_API_KEY")
         assert timeout_s is not None and attempts is not None
-        return Endpoint(protocol, model, base_url, key, timeout_s, attempts, prices)
+        endpoint = Endpoint(protocol, model, base_url, key, timeout_s, attempts, prices)
+        address_of(endpoint)
+        return endpoint
 
     return make
 

@@ -18,7 +18,8 @@ def ask(
     """Return the model's answer.
 
     Blocks: until the answer, at most ``endpoint.attempts`` tries of ``endpoint.timeout_s`` and the deadline.
-    Raises: MissingExtra (the SDK is not installed), ModelUnavailable, ModelError, Aborted.
+    Raises: MissingExtra (the SDK is not installed), SettingInvalid (``sdk_variables.address_of``), ModelUnavailable,
+        ModelError, Aborted.
     """
     speak = anthropic_sdk.complete if endpoint.protocol == "anthropic" else openai_sdk.complete
     return speak(endpoint, messages, system=system, sampling=sampling, limits=limits)

@@ -55,7 +55,7 @@ class Endpoint:
     Attributes:
         protocol: how it is spoken to: ``openai`` (and whatever is compatible with it) or ``anthropic``.
         model: its name there.
-        base_url: where; None is the provider's own address (the SDK's default).
+        base_url: where; None is the provider's own address, whatever variables of its SDK say.
         api_key: never shown, never written; see ``key_for``.
         timeout_s: the longest that one try may take, from first byte sent to last byte read.
         attempts: the most tries of one call, at least 1; only what is worth it is tried again.

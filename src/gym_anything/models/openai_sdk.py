@@ -12,11 +12,13 @@ from gym_anything.errors import MissingExtra, ModelError
 from gym_anything.models.calls import CallLimits, call_model, plain_answer
 from gym_anything.models.endpoint import Endpoint
 from gym_anything.models.messages import Message, Picture, Reply, Sampling
+from gym_anything.models.sdk_variables import address_of, keep_to_ourselves
 from gym_anything.models.usage import Usage
 
 
 def make_client(endpoint: Endpoint) -> Any:
-    """Return an SDK client without retries of its own. Raises: MissingExtra."""
+    """Return an SDK client without retries of its own. Raises: MissingExtra, SettingInvalid."""
+    address = address_of(endpoint)
     try:
         import openai
     except ImportError as error:
@@ -24,7 +26,9 @@ def make_client(endpoint: Endpoint) -> Any:
             "models that speak OpenAI's protocol need the openai SDK: pip install 'gym-anything[models]'",
             detail={"extra": "models", "fix": "pip install 'gym-anything[models]'"},
         ) from error
-    return openai.OpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key, max_retries=0)
+    client = openai.OpenAI(base_url=address, api_key=endpoint.api_key, max_retries=0)
+    keep_to_ourselves(client, endpoint)
+    return client
 
 
 def complete(

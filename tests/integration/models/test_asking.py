@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import builtins
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import Aborted, MissingExtra, ModelError, ModelUnavailable
-from gym_anything.models import calls
+from gym_anything.errors import Aborted, MissingExtra, ModelError, ModelUnavailable, SettingInvalid
+from gym_anything.models import anthropic_sdk, calls, openai_sdk
 from gym_anything.models.asking import ask
 from gym_anything.models.calls import CallLimits
 from gym_anything.models.endpoint import NO_KEY, Endpoint, Prices, WireProtocol, key_for
 from gym_anything.models.messages import Message, Picture, Sampling
+from gym_anything.models.sdk_variables import PROVIDER_URLS, keep_to_ourselves
 from gym_anything.models.usage import Usage
 from tests.model_server import KEY, ModelServer, chat_body, error, model_server, pictures_in, texts_in
 
@@ -145,3 +147,60 @@ def test_a_providers_key_goes_to_the_provider_alone() -> None:
     assert key_for("openai", "http://elsewhere/v1", "mine", environ) == "mine"
     assert key_for("openai", None, None, {}) is None
     assert "sk-" not in repr(Endpoint("openai", "m", api_key="sk-secret"))
+
+
+SDKS = {"openai": openai_sdk, "anthropic": anthropic_sdk}
+
+
+@pytest.fixture
+def ambient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables that both SDKs read by themselves."""
+    for name in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{name}_CUSTOM_HEADERS", "X-Gateway-Key: sk-ambient\nAuthorization: Bearer sk-ambient")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-ambient")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-ambient")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-ambient-admin")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "sk-ambient-token")
+
+
+@pytest.mark.usefixtures("ambient")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_variables_say_for_the_provider_goes_to_no_other_address(protocol: WireProtocol) -> None:
+    with model_server("fine") as server:
+        assert asked(endpoint(server, protocol)).text == "fine", "with the key that was given for it"
+        (request,) = server.asked
+    sent = str(request.headers)
+    assert "ambient" not in sent and "x-gateway-key" not in request.headers
+
+
+@pytest.mark.usefixtures("ambient")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_headers_of_the_variable_go_to_the_provider(protocol: WireProtocol) -> None:
+    for base_url in (None, PROVIDER_URLS[protocol] + "/"):
+        with SDKS[protocol].make_client(Endpoint(protocol, "m", base_url, KEY)) as client:
+            assert client.default_headers["X-Gateway-Key"] == "sk-ambient"
+
+
+@pytest.mark.usefixtures("ambient")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_sdk_that_cannot_be_kept_from_its_variable_asks_nobody(protocol: WireProtocol) -> None:
+    with pytest.raises(ModelError, match="CUSTOM_HEADERS") as caught:
+        keep_to_ourselves(SimpleNamespace(), Endpoint(protocol, "m", "http://elsewhere/v1"))
+    assert "ambient" not in str(caught.value)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_address_is_the_settings_and_never_the_sdks_variable(
+    protocol: WireProtocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = f"{protocol.upper()}_BASE_URL"
+    with model_server("never") as elsewhere, model_server("fine") as server:
+        monkeypatch.setenv(variable, elsewhere.base_url)
+        assert asked(endpoint(server, protocol)).text == "fine"
+        with pytest.raises(SettingInvalid, match=variable):
+            asked(Endpoint(protocol, "m", None, KEY, attempts=1))
+        assert not elsewhere.asked, "the provider's key would have gone there"
+    for said in ("", PROVIDER_URLS[protocol] + "/"):
+        monkeypatch.setenv(variable, said)
+        with SDKS[protocol].make_client(Endpoint(protocol, "m", None, KEY)) as client:
+            assert str(client.base_url).rstrip("/") == PROVIDER_URLS[protocol]
