@@ -51,22 +51,25 @@ def judge_now(session: Session, episode: Episode, output_path: Path) -> Judgemen
         return Judgement(Verdict(False, 0.0, "there is no task", decided=False, mode="none").report(), None, 0.0)
     request = build_request(session, episode, output_path)
     try:
-        verdict = judge(request, capabilities := _capabilities(session))
+        verdict = judge(request, capabilities := _capabilities(session, request))
     except Aborted:
         raise
     except GymAnythingError as error:
         return _broken(session, request, error)
     outcome = _outcome(episode, verdict)
-    report = session.redactor.json(verdict.report())
+    report = session.redactor.json({**verdict.report(), **request.spending.report()})
     if capabilities.copied_in:
         report["copied_in"] = list(capabilities.copied_in)
     reward = 0.0 if outcome.is_broken else final_reward(session.task_spec, verdict)
     return Judgement(report, outcome, reward)
 
 
-def _capabilities(session: Session) -> WorldCapabilities:
+def _capabilities(session: Session, request: JudgeRequest) -> WorldCapabilities:
     return WorldCapabilities(
-        session.runner, environment=session.overrides.environment, cancellation=session.cancellation
+        session.runner,
+        environment=request.environment,
+        cancellation=request.cancellation,
+        spending=request.spending,
     )
 
 
@@ -92,6 +95,7 @@ def _broken(session: Session, request: JudgeRequest, error: GymAnythingError) ->
         "mode": request.mode_override or success.get("mode") or "none",
         "mode_source": "override" if request.mode_override else "task",
         "error": error.to_wire(),
+        **request.spending.report(),
     }
     return Judgement(session.redactor.json(report), outcome, 0.0)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.models.calls import CallLimits
-from gym_anything.models.usage import Usage
 from gym_anything.runtime.runners.base_guest import accepts_keyword
 from gym_anything.verification.cancellation import Cancellation
+from gym_anything.verification.spending import Spending
 from gym_anything.verification.vlm.judge import on_cancel
 from gym_anything.verification.vlm.query import query_model
 from gym_anything.verification.vlm.settings import VlmSettings
@@ -29,12 +29,18 @@ class WorldCapabilities:
         *,
         environment: Mapping[str, str] | None = None,
         cancellation: Cancellation | None = None,
+        spending: Spending | None = None,
     ) -> None:
-        """Args: environment: the verifier's own variables; cancellation: ends waiting for a vision model."""
+        """Make them for one verdict.
+
+        Args:
+            environment: the verifier's own variables. cancellation: ends waiting for a vision model.
+            spending: the verdict's account with models; None: one of their own.
+        """
         self._runner = runner
         self._environment = dict(environment or {})
         self._cancellation = cancellation
-        self._spent = Usage()
+        self._spending = Spending() if spending is None else spending
         self.copied_in: list[str] = []
         """Guest paths of files that the verifier put into the world."""
 
@@ -55,10 +61,7 @@ class WorldCapabilities:
         """Ask the configured vision model about screenshots on this host; each verdict has one budget."""
         register = on_cancel(self._cancellation) if self._cancellation is not None else None
         settings = VlmSettings(self._environment)
-        answer = query_model(arguments, settings, CallLimits(deadline, register), spent=self._spent)
-        if answer["usage"] is not None:
-            self._spent = Usage.total([self._spent.as_dict(), answer["usage"]])
-        return answer
+        return query_model(arguments, settings, CallLimits(deadline, register), self._spending)
 
     @staticmethod
     def _limit(method: Callable[..., Any], deadline: Deadline) -> dict[str, Any]:

@@ -62,9 +62,6 @@ class Usage:
         return replace(self, seconds=seconds)
 
 
-NOTHING = Usage()
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How much may be spent; None: no bound. Checked before each call, so that the last one may go over it."""

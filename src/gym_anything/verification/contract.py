@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.verification.cancellation import Cancellation
+from gym_anything.verification.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Capabilities(Protocol):
     def query_vlm(self, arguments: Mapping[str, Any], *, deadline: Deadline) -> Mapping[str, Any]:
         """Ask the configured vision model; returns what ``vlm.query.query_model`` does, ``usage`` included.
 
+        What it takes counts in the request's ``spending``.
+
         Raises: VlmNotConfigured, ModelBudgetSpent.
         """
         ...
@@ -101,6 +104,7 @@ class JudgeRequest:
         secrets: values to scrub from everything the verifier printed or returned.
         output_path: where what the verifier printed is appended; None throws it away.
         cancellation: pressing it, from any thread, ends judging with ``Aborted``.
+        spending: what this verdict's judges have asked of models so far; one budget for all of them.
     """
 
     success: Mapping[str, Any] | None
@@ -116,3 +120,4 @@ class JudgeRequest:
     secrets: Sequence[str] = ()
     output_path: Path | None = None
     cancellation: Cancellation | None = None
+    spending: Spending = field(default_factory=Spending)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gym_anything.benchmark.account import judge_usage
 from gym_anything.episode.factory import from_config
 from gym_anything.models import calls
 from tests.integration.episode.test_verdicts import write_env
@@ -119,6 +120,61 @@ def test_a_malformed_answer_is_asked_for_again_and_then_breaks_the_judge(
         outcome = played(checklist_env(tmp_path / "b"))["outcome"]
         assert (outcome["status"], outcome["blame"]) == ("broken", "judge") and "'perhaps'" in outcome["story"]
         assert len(server.asked) == 3
+
+
+def several_env(folder: Path, verifier: str = ASKS, **more: Any) -> Path:
+    """A task that a program and then a checklist judge; both ask the model."""
+    parts = [
+        {"name": "asks", "mode": "program", "spec": {"program": "verifier.py::verify"}},
+        {"name": "looks", "mode": "vlm_checklist"},
+    ]
+    root = write_env(folder, verifier, success={"mode": "multi", "spec": {"verifiers": parts, **more}})
+    (root / "tasks" / "type_hello" / "vlm_checklist.json").write_text(json.dumps(CHECKLIST))
+    return root
+
+
+PRICES = {"VLM_PRICE_INPUT": "10", "VLM_PRICE_OUTPUT": "100"}
+A_CALL_USD = 0.002
+
+
+def test_all_judges_of_a_verdict_have_one_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with model_server("Yes.", "Yes.", said()) as server:
+        configure(monkeypatch, server, **PRICES)
+        report = played(several_env(tmp_path, combine="weighted", pass_score=50))["verifier"]
+    assert report["passed"] and report["vlm"]["model"] == "m-1" and report["vlm"]["calls"] == 3
+    assert report["vlm"]["cost_usd"] == pytest.approx(3 * A_CALL_USD)
+    assert [part["vlm"]["calls"] for part in report["parts"]] == [2, 1]
+    used = judge_usage(report)
+    assert used is not None and used["calls"] == 3 and used["cost_usd"] == pytest.approx(3 * A_CALL_USD)
+
+
+@pytest.mark.parametrize("bound", [{"VLM_MAX_CALLS": "2"}, {"VLM_MAX_COST_USD": str(2 * A_CALL_USD)}])
+def test_all_judges_of_a_verdict_have_one_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: dict[str, str]
+) -> None:
+    with model_server("Yes.", "Yes.", said()) as server:
+        configure(monkeypatch, server, **PRICES, **bound)
+        info = played(several_env(tmp_path))
+        assert len(server.asked) == 2
+    assert info["outcome"]["status"] == "broken" and "budget of" in info["outcome"]["story"]
+    assert info["verifier"]["vlm"]["calls"] == 2
+
+
+def test_what_a_broken_judge_has_spent_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with model_server(said(typed="perhaps")) as server:
+        configure(monkeypatch, server, **PRICES)
+        info = played(checklist_env(tmp_path / "nonsense"))
+        assert info["outcome"]["status"] == "broken" and info["verifier"]["vlm"]["calls"] == 3
+        assert info["verifier"]["vlm"]["cost_usd"] == pytest.approx(3 * A_CALL_USD)
+        crashes = ASKS.replace("    print(", "    raise ValueError('after the bill')\n    print(")
+        info = played(write_env(tmp_path / "crash", crashes))
+        assert "after the bill" in info["outcome"]["story"] and info["verifier"]["vlm"]["calls"] == 2
+        info = played(several_env(tmp_path / "several", combine="any"))
+        assert info["outcome"]["status"] == "broken" and info["verifier"]["vlm"]["calls"] == 5
+    with model_server("No.", error(500, "down")) as server:
+        configure(monkeypatch, server, VLM_MAX_RETRIES="1")
+        info = played(write_env(tmp_path / "down", ASKS))
+        assert info["outcome"]["blame"] == "host" and info["verifier"]["vlm"]["calls"] == 1
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def judge_by_checklist(request: JudgeRequest, spec: Mapping[str, Any]) -> Verdic
 
     Raises: SpecInvalid (blame content) for a checklist that is missing or malformed, VlmNotConfigured, SettingInvalid,
         ModelError kinds, VerifierError when there are no screenshots or the model answers nonsense again and again,
-        Aborted.
+        Aborted. What was spent until then is in ``request.spending``.
     """
     settings = VlmSettings(request.environment, checklist_spec(spec))
     checklist = load_checklist(request, settings)
@@ -91,7 +91,7 @@ class _Asked:
     """The conversation: asks again, with what was wrong, while the answer is malformed."""
 
     def __init__(self, request: JudgeRequest, settings: VlmSettings, endpoint: Endpoint, checklist: Checklist) -> None:
-        self.endpoint, self.usage = endpoint, Usage(cost_usd=0.0 if endpoint.prices else None)
+        self.endpoint, self.usage = endpoint, Usage()
         self._request, self._settings, self._checklist = request, settings, checklist
 
     def until_it_makes_sense(self, frames: list[str]) -> tuple[tuple[ItemVerdict, ...], tuple[ItemVerdict, ...], str]:
@@ -101,11 +101,12 @@ class _Asked:
         prompt = checklist_prompt(self._checklist, task=task, pictures=len(pictures))
         messages = [Message("user", (*pictures, prompt))]
         budget, limits, sampling = self._settings.budget(), limits_of(self._request), self._settings.sampling()
-        wrong = ""
+        wrong, spending = "", self._request.spending
         for _ in range(self.endpoint.attempts):
-            budget.check(self.usage)
+            spending.check(budget, self.endpoint)
             reply = ask(self.endpoint, messages, system=system_prompt(), sampling=sampling, limits=limits)
             self.usage += reply.usage
+            spending.add(self.endpoint.model, reply.usage)
             try:
                 return read_answer(find_json(reply.text), self._checklist)
             except ValueError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from gym_anything.models.calls import CallLimits
 from gym_anything.models.json_answers import find_json
 from gym_anything.models.messages import Message, Picture, Sampling
 from gym_anything.models.pictures import picture_of_file
-from gym_anything.models.usage import NOTHING, Usage
+from gym_anything.verification.spending import Spending
 from gym_anything.verification.vlm.setting_names import MAX_IMAGE_SIDE
 from gym_anything.verification.vlm.settings import VlmSettings
 
@@ -25,20 +24,20 @@ _NO = re.compile(r"\b(no|false)\b", re.IGNORECASE)
 
 
 def query_model(
-    arguments: Mapping[str, Any], settings: VlmSettings, limits: CallLimits, *, spent: Usage = NOTHING
+    arguments: Mapping[str, Any], settings: VlmSettings, limits: CallLimits, spending: Spending
 ) -> dict[str, Any]:
     """Answer one question.
 
     Args:
         arguments: ``{"prompt": text, "images": [host paths], "options": {max_tokens, temperature, top_p, system}}``.
-        spent: what this verdict has asked for already; counts against its budget.
+        spending: the verdict's account: checked against its budget, and this call is added.
     Returns: ``{"success", "response", "parsed", "error", "error_code", "usage", "model"}``. ``parsed`` is the JSON in
         the answer (a list under ``items``, a plain yes or no under ``answer``), or empty. ``success`` is False when the
         model could not be asked; the caller must not take that for a fail of the agent.
     Raises: VlmNotConfigured, MissingExtra, SettingInvalid, VerifierError (a wrong argument), ModelBudgetSpent, Aborted.
     """
     endpoint = settings.endpoint()
-    settings.budget().check(spent if endpoint.prices is not None else replace(spent, cost_usd=None))
+    spending.check(settings.budget(), endpoint)
     prompt, sampling, system = _asked(arguments)
     pictures = load_pictures(arguments.get("images") or (), settings)
     message = Message("user", (*pictures, prompt))
@@ -49,6 +48,7 @@ def query_model(
             "success": False, "response": "", "parsed": {}, "error": str(error), "error_code": error.code,
             "usage": None, "model": endpoint.model, "wire": error.to_wire(),
         }  # fmt: skip
+    spending.add(endpoint.model, reply.usage)
     return {
         "success": True,
         "response": reply.text,

@@ -119,7 +119,14 @@ PRICE_INPUT = _setting(
 PRICE_OUTPUT = _setting(
     "PRICE_OUTPUT", env_vars.not_negative, None, "US dollars for a million output tokens.", key="", special=False
 )
-MAX_CALLS = _setting("MAX_CALLS", _count, 50, "The most answers that one verdict may ask for.", key="", special=False)
+MAX_CALLS = _setting(
+    "MAX_CALLS",
+    _count,
+    50,
+    "The most answers that one verdict may ask for, all its judges together.",
+    key="",
+    special=False,
+)
 MAX_COST_USD = _setting(
     "MAX_COST_USD", env_vars.not_negative, None, "The most that one verdict may cost; needs both prices.", key="",
     special=False,
