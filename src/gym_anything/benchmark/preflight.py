@@ -1,16 +1,17 @@
-"""Looking before the leap: whether agent and environments can be made at all, before any world starts.
+"""Looking before the leap: whether agent and environments can be made and tasks judged, before any world starts.
 
-What would break every episode (an agent that cannot be made, a runner that is not there, an option nobody knows) is the
-caller's to correct, and is said at once. What breaks some of them (one environment of several, one task) is their
-result: it stops nothing, and is told as a remark. All of it is tried in a process of its own, as an episode would.
+What would break every episode (an agent that cannot be made, a runner that is not there, an option nobody knows, a
+judge whose model is not configured) is the caller's to correct, and is said at once. What breaks some of them (one
+environment of several, one task, its judge) is their result: it stops nothing, and is told as a remark. All of it is
+tried in a process of its own, as an episode would.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gym_anything.benchmark.process_executor import ProcessExecutor
 
 AGENT = "the agent"
+_MOST_NAMED = 3
 _ALL_S = phases.LOAD_S + 60.0
 _END_S = 10.0
 
@@ -38,22 +40,25 @@ class Made:
 
     Attributes:
         name: of it. module: where the class of the agent, or of the environment's runner, is defined.
-        error: what went wrong.
+        error: what went wrong. remarks: a sentence for tasks of it that cannot be judged, while others can.
     """
 
     name: str
     module: str = ""
     error: GymAnythingError | None = None
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form for ``from_dict``."""
-        return {"name": self.name, "module": self.module, "error": self.error and self.error.to_wire()}
+        error = self.error and self.error.to_wire()
+        return {"name": self.name, "module": self.module, "error": error, "remarks": list(self.remarks)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Made:
         """Rebuild from ``to_dict``."""
         error = data["error"]
-        return cls(data["name"], data["module"], None if error is None else from_wire(error))
+        made = None if error is None else from_wire(error)
+        return cls(data["name"], data["module"], made, tuple(data["remarks"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ class Configuration:
     """What could be made.
 
     Attributes:
-        remarks: a sentence for each environment that cannot be played, while others can.
+        remarks: a sentence for each environment that cannot be played, while others can, and for tasks that cannot be
+            judged.
         modules: those of our own package that the episodes are going to need.
     """
 
@@ -72,11 +78,13 @@ class Configuration:
 def check_configuration(
     requests: Sequence[EpisodeRequest], executor: ProcessExecutor, *, stop: StopSignal | None = None
 ) -> Configuration:
-    """Try to make what the episodes of a plan need; blocks for about a second, at most four minutes.
+    """Try to make what the episodes of a plan need, and look at the judge of each of its tasks.
+
+    Blocks: for about a second, at most four minutes.
 
     Args:
         requests: of one agent. executor: starts the process for it. stop: ends it early.
-    Raises: the error of the agent, or of the first environment when none can be made; Aborted.
+    Raises: the error of the agent, or of the first environment when none can be made and judged; Aborted.
     """
     if not requests:
         return Configuration()
@@ -89,11 +97,12 @@ def check_configuration(
         assert broken[0].error is not None
         raise broken[0].error
     modules = {made.module for made in (agent, *envs) if made.module.startswith("gym_anything.")}
-    return Configuration(tuple(f"{made.name}: {made.error}" for made in broken), tuple(sorted(modules)))
+    remarks = [f"{made.name}: {made.error}" for made in broken] + [line for made in envs for line in made.remarks]
+    return Configuration(tuple(remarks), tuple(sorted(modules)))
 
 
 def try_to_make(requests: Sequence[EpisodeRequest], folder: Path) -> Iterator[Made]:
-    """Make the agent, then each environment. For a process of one's own.
+    """Make the agent, then each environment, and look at the judges. For a process of one's own.
 
     An environment is fine when one of its planned tasks is.
     """
@@ -108,14 +117,53 @@ def try_to_make(requests: Sequence[EpisodeRequest], folder: Path) -> Iterator[Ma
     finally:
         thread.end()
     for env in dict.fromkeys(request.env for request in requests):
-        made = Made(env)
-        for request in requests:
-            if request.env == env:
-                tried = _try_env(request, folder)
-                made = tried if tried.error is None or made.error is None else made
-                if tried.error is None:
-                    break
-        yield made
+        yield _try_tasks([request for request in requests if request.env == env], folder)
+
+
+def _try_tasks(requests: Sequence[EpisodeRequest], folder: Path) -> Made:
+    """Look at every judge of an environment, and make it for one task after the other until it can be made."""
+    unjudged = {request.task: error for request in requests if (error := _judge_error(request)) is not None}
+    failed: Made | None = None
+    for request in requests:
+        if request.task in unjudged:
+            continue
+        tried = _try_env(request, folder)
+        if tried.error is None:
+            return replace(tried, remarks=_remarks(request.env, unjudged))
+        failed = failed or tried
+    return failed or Made(requests[0].env, error=next(iter(unjudged.values())))
+
+
+def _remarks(env: str, unjudged: Mapping[str, GymAnythingError]) -> tuple[str, ...]:
+    """Return a sentence for each reason; most are the same for many tasks."""
+    tasks: dict[str, list[str]] = {}
+    for task, error in unjudged.items():
+        tasks.setdefault(str(error), []).append(f"{env}/{task}")
+    return tuple(f"{_named(names)} cannot be judged: {reason}" for reason, names in tasks.items())
+
+
+def _named(names: Sequence[str]) -> str:
+    some = ", ".join(names[:_MOST_NAMED])
+    return some if len(names) <= _MOST_NAMED else f"{some} and {len(names) - _MOST_NAMED} more"
+
+
+def _judge_error(request: EpisodeRequest) -> GymAnythingError | None:
+    """Return what would keep the judge from a verdict; a task that does not load fails where it is made."""
+    from gym_anything.episode.judging import success_of
+    from gym_anything.specs.loading import load_task
+    from gym_anything.verification.dry_check import check_judge
+
+    try:
+        task = load_task(request.env_dir, request.task)
+    except GymAnythingError:
+        return None
+    try:
+        check_judge(success_of(task.spec), task_root=task.root, env_root=Path(request.env_dir))
+    except GymAnythingError as error:
+        return error
+    except OSError as error:
+        return BenchmarkError(f"what {request.label} is judged by cannot be read: {error}")
+    return None
 
 
 def _try_env(request: EpisodeRequest, folder: Path) -> Made:

@@ -53,8 +53,8 @@ def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, job
     """Let an agent play the tasks of ENV (a name in the benchmark, its folder, or `all`) and print the table.
 
     Each episode runs in a process of its own, bounded from outside. What would break all of them (an agent that cannot
-    be made, an unknown runner) is refused before any world starts; an episode for which there is no memory waits.
-    Results are kept as they come; --skip-existing goes on where an earlier run was cut off. Ctrl-C once lets running
+    be made, an unknown runner, a judge whose model is not configured) is refused before any world starts; an episode
+    for which there is no memory waits. Results are kept as they come; --skip-existing goes on where an earlier run was cut off. Ctrl-C once lets running
     episodes finish, twice stops now.
 
     Exit code 1 when an episode was broken or could not be planned, or did not end as --expect says.
@@ -127,6 +127,8 @@ def _play(plan: Plan, results: ResultsFolder, jobs: int, retries: int, *, quiet:
         try:
             found = check_configuration(plan.requests, ProcessExecutor(), stop=stop)
             remarks = found.remarks
+            for line in () if quiet else remarks:  # before anything is paid for; the report has them, too
+                click.echo(f"remark: {line}", err=True)
             with ForkingExecutor(found.modules) as executor, progress:
                 played = execute(
                     plan.requests,

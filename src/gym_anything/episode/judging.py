@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gym_anything._util import env_vars
 from gym_anything._util.deadline import Deadline
@@ -18,6 +18,9 @@ from gym_anything.episode.world_capabilities import WorldCapabilities
 from gym_anything.errors import Aborted, GymAnythingError
 from gym_anything.verification.contract import JudgeRequest, Verdict
 from gym_anything.verification.judge import judge
+
+if TYPE_CHECKING:
+    from gym_anything.specs.task_spec import TaskSpec
 
 VERIFIER_TIMEOUT = env_vars.declare(
     "GYM_ANYTHING_VERIFIER_TIMEOUT",
@@ -104,10 +107,7 @@ def build_request(session: Session, episode: Episode, output_path: Path | None) 
     """Return what the judge (or a reward function) is asked. Called: with a task."""
     task = session.task_spec
     assert task is not None
-    # ``success`` left out is "nothing to judge by"; left empty it is a mistake that the judge names.
-    success = task.success.model_dump(mode="json") if "success" in task.model_fields_set else None
-    if success is not None and "mode" not in task.success.model_fields_set:
-        success["mode"] = None
+    success = success_of(task)
     overrides = session.overrides
     seconds = resolve(
         "verifier time-out",
@@ -135,6 +135,15 @@ def build_request(session: Session, episode: Episode, output_path: Path | None) 
         output_path=output_path,
         cancellation=session.cancellation,
     )
+
+
+def success_of(task: TaskSpec) -> dict[str, Any] | None:
+    """Return a task's success criteria as the judge takes them; None without any."""
+    # ``success`` left out is "nothing to judge by"; left empty it is a mistake that the judge names.
+    success = task.success.model_dump(mode="json") if "success" in task.model_fields_set else None
+    if success is not None and "mode" not in task.success.model_fields_set:
+        success["mode"] = None
+    return success
 
 
 def _own_timeout(success: dict[str, Any] | None) -> Any:

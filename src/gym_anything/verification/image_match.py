@@ -52,6 +52,12 @@ def judge_by_image(request: JudgeRequest, spec: Mapping[str, Any]) -> Verdict:
     return Verdict(passed, score, text, {"ssim": round(ssim, 6), "ssim_gt": threshold})
 
 
+def check_image_match(spec: Mapping[str, Any], task_root: Path | None) -> None:
+    """Look for the target and read the options. Raises: SpecInvalid."""
+    _threshold(spec)
+    _target(spec, task_root)
+
+
 def _spec_error(message: str, key: str) -> SpecInvalid:
     return SpecInvalid(f"image_match: {message}", detail={"key": f"success.spec.{key}"})
 

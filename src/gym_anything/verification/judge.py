@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gym_anything._util import env_vars
@@ -37,6 +37,21 @@ _THE_TASKS_OWN = ("task", "task_json", "auto", "default")
 _MAX_NESTING = 5
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenMode:
+    """Who judges a task, and by what.
+
+    Attributes:
+        mode: one of ``MODES``, or whatever the task says.
+        spec: ``success.spec`` as far as it is for this mode.
+        source: ``mode_source`` of the verdict.
+    """
+
+    mode: str
+    spec: Mapping[str, Any]
+    source: str
+
+
 def judge(request: JudgeRequest, capabilities: Capabilities) -> Verdict:
     """Judge the present state of a world.
 
@@ -51,53 +66,79 @@ def judge(request: JudgeRequest, capabilities: Capabilities) -> Verdict:
         return Verdict(
             False, 0.0, "the task has no success criteria", decided=False, mode="none", mode_source="default"
         )
-    success = request.success or {}
-    from_environment = VERIFIER_MODE.lookup({**os.environ, **request.environment})
+    chosen = choose_mode(request.success or {}, override=request.mode_override, environment=request.environment)
+    verdict = _by_mode(chosen.mode, chosen.spec, request, capabilities, depth=0)
+    return replace(verdict, mode=chosen.mode, mode_source=chosen.source, seconds=time.monotonic() - began)
+
+
+def choose_mode(
+    success: Mapping[str, Any], *, override: str | None = None, environment: Mapping[str, str] | None = None
+) -> ChosenMode:
+    """Return who judges, and by what: a mode of the caller's wins over the variable's, that over the task's.
+
+    Args: environment: the verifier's own variables, over the process's.
+    Raises: SpecInvalid (blame caller) for a mode from elsewhere than the task that nobody knows.
+    """
+    from_environment = VERIFIER_MODE.lookup({**os.environ, **(environment or {})})
     chosen = resolve(
         "success.mode",
-        argument=given(request.mode_override),
+        argument=given(override),
         environment=UNSET if from_environment in _THE_TASKS_OWN else from_environment,
         file=success.get("mode") or UNSET,
         default="program",
     )
     mode = str(chosen.value)
     if mode not in MODES and chosen.source in ("argument", "environment"):
-        error = _unknown_mode(mode)
+        error = unknown_mode(mode)
         error.blame = "caller"
         raise error
     spec = success.get("spec") or {}
     if mode == "vlm_checklist" and success.get("mode") != mode and isinstance(spec, Mapping):
         spec = {key: spec[key] for key in ("vlm_checklist",) if key in spec}  # the rest is for the task's own judge
-    verdict = _by_mode(mode, spec, request, capabilities, depth=0)
-    source = _MODE_SOURCES[chosen.source]
-    return replace(verdict, mode=mode, mode_source=source, seconds=time.monotonic() - began)
+    return ChosenMode(mode, spec, _MODE_SOURCES[chosen.source])
+
+
+def require_object(spec: Any) -> None:
+    """Raise SpecInvalid for a ``success.spec`` that is no object."""
+    if not isinstance(spec, Mapping):
+        raise SpecInvalid(f"success.spec must be an object, it is {spec!r:.100}", detail={"key": "success.spec"})
+
+
+def require_depth(depth: int) -> None:
+    """Raise SpecInvalid for a ``multi`` that lies too deep in others."""
+    if depth >= _MAX_NESTING:
+        raise SpecInvalid("success.spec: multi inside multi is nested too deep", detail={"key": "success.spec"})
+
+
+def mode_of_part(part: Mapping[str, Any]) -> str:
+    """Return the mode of one judge of several."""
+    return str(part.get("mode") or "program")
 
 
 def _by_mode(
     mode: str, spec: Mapping[str, Any], request: JudgeRequest, capabilities: Capabilities, *, depth: int
 ) -> Verdict:
-    if not isinstance(spec, Mapping):
-        raise SpecInvalid(f"success.spec must be an object, it is {spec!r:.100}", detail={"key": "success.spec"})
+    require_object(spec)
     if mode == "program":
         return judge_by_program(request, spec, capabilities)
     if mode == "image_match":
         return judge_by_image(request, spec)
     if mode == "multi":
-        if depth >= _MAX_NESTING:
-            raise SpecInvalid("success.spec: multi inside multi is nested too deep", detail={"key": "success.spec"})
+        require_depth(depth)
 
         def judge_part(part: Mapping[str, Any]) -> Verdict:
-            part_mode = str(part.get("mode") or "program")
+            part_mode = mode_of_part(part)
             verdict = _by_mode(part_mode, part["spec"], request, capabilities, depth=depth + 1)
             return replace(verdict, mode=part_mode)
 
         return judge_by_several(spec, judge_part)
     if mode == "vlm_checklist":
         return judge_by_checklist(request, spec)
-    raise _unknown_mode(mode)
+    raise unknown_mode(mode)
 
 
-def _unknown_mode(mode: str) -> SpecInvalid:
+def unknown_mode(mode: str) -> SpecInvalid:
+    """Return the error of a mode that nobody knows."""
     known = ", ".join(MODES)
     return SpecInvalid(
         f"unknown success.mode {mode!r}; known: {known}", detail={"key": "success.mode", "fix": f"use one of {known}"}

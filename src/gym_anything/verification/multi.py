@@ -70,7 +70,7 @@ def judge_by_several(spec: Mapping[str, Any], judge_one: JudgeOne) -> Verdict:
     Raises: what a part raises, since a broken part breaks the whole; with ``any`` only when no other part passes.
         SpecInvalid for a malformed spec.
     """
-    parts, combine, pass_score = _parts(spec), _combination(spec), _pass_score(spec)
+    parts, combine, pass_score = read_parts(spec), _combination(spec), _pass_score(spec)
     gates = _in_order([part for part in parts if part.gate], judge_one)
     rest = [part for part in parts if not part.gate]
     if not all(gate.passed for gate in gates):
@@ -101,6 +101,13 @@ def _mean(judged: list[Judged]) -> float:
 
 def _as_written(number: float) -> Fraction:
     return Fraction(repr(float(number)))
+
+
+def read_parts(spec: Mapping[str, Any]) -> list[Part]:
+    """Return the judges that a task names, once all it says of them is understood. Raises: SpecInvalid."""
+    _combination(spec)
+    _pass_score(spec)
+    return _parts(spec)
 
 
 def _in_order(parts: list[Part], judge_one: JudgeOne) -> list[Judged]:

@@ -296,3 +296,14 @@ def test_the_page_on_running_reads_results_as_written(cli: CommandLine) -> None:
         [sys.executable, "-c", snippet.text], cwd=cli.folder, capture_output=True, text=True, check=True
     )
     assert done.stdout == "first 2 results, 0 cut off or running\n"
+
+
+def test_what_cannot_be_judged_is_said_before_it_is_played(cli: CommandLine) -> None:
+    (write_task(cli.folder / "small" / "environments" / "notes", "d") / "verifier.py").unlink()
+    out, err = cli("benchmark", "notes", "--benchmark", "small", "--agent", "oracle", "--exp", "e", code=1)
+    said = err.index("remark: notes/d cannot be judged")
+    assert all(said < err.index(line) for line in err.splitlines() if "passed" in line) and "passed" in err
+    assert "remark: notes/d cannot be judged" in out
+    asked = ("benchmark", "notes", "--benchmark", "small", "--agent", "oracle", "--exp", "f", "--task", "d")
+    _, err = cli(*asked, code=None)
+    assert "verifier.py" in err and not (cli.folder / "all_runs" / "f").exists()

@@ -23,7 +23,7 @@ from gym_anything.benchmark.preflight import check_configuration
 from gym_anything.benchmark.process_executor import ProcessExecutor
 from gym_anything.benchmark.results import ResultsFolder
 from gym_anything.benchmark.stop_signal import StopSignal
-from gym_anything.errors import Aborted, GymAnythingError, SettingInvalid, SpecInvalid, UnknownPlugin
+from gym_anything.errors import Aborted, GymAnythingError, SettingInvalid, SpecInvalid, UnknownPlugin, VlmNotConfigured
 from gym_anything.verification.fork_server import ForkServer
 from tests.unit.benchmark.small_benchmark import write_env, write_task
 
@@ -260,6 +260,38 @@ def test_what_breaks_some_episodes_stops_nothing(env_dir: Path, tmp_path: Path) 
     assert remark.startswith("broken: ")
     with pytest.raises(SpecInvalid):
         check(some[0])
+
+
+LOOKS = {"success": {"mode": "vlm_checklist", "spec": {}}}
+
+
+def test_a_judge_that_cannot_judge_any_task_is_an_error_before_the_first(
+    env_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GYM_ANYTHING_VERIFIER_MODE", "telepathy")
+    with pytest.raises(SpecInvalid, match="telepathy"):
+        check(request(env_dir, "oracle"), request(env_dir, "oracle", "b"))
+    monkeypatch.delenv("GYM_ANYTHING_VERIFIER_MODE")
+    monkeypatch.delenv("VLM_MODEL", raising=False)
+    for task in ("looks", "looks_again"):
+        root = write_task(env_dir, task, **LOOKS)
+        (root / "vlm_checklist.json").write_text('{"task_completion": [{"id": "typed"}]}')
+    with pytest.raises(VlmNotConfigured, match="VLM_MODEL"):
+        check(request(env_dir, "oracle", "looks"), request(env_dir, "oracle", "looks_again"))
+    (remark,) = check(*[request(env_dir, "oracle", task) for task in ("looks", "a", "looks_again")]).remarks
+    assert remark.startswith("notes/looks, notes/looks_again cannot be judged: ") and "VLM_MODEL" in remark
+
+
+def test_a_judge_that_cannot_judge_one_task_stops_nothing(env_dir: Path) -> None:
+    (write_task(env_dir, "no_verifier") / "verifier.py").unlink()
+    write_task(env_dir, "no_list", **LOOKS)
+    found = check(*[request(env_dir, "oracle", task) for task in ("a", "no_verifier", "no_list")])
+    assert found.modules == ("gym_anything.agents.builtin.oracle", "gym_anything.testing.fakes.world")
+    first, second = found.remarks
+    assert first.startswith("notes/no_verifier cannot be judged: ") and "verifier.py" in first
+    assert second.startswith("notes/no_list cannot be judged: ") and "vlm_checklist.json" in second
+    with pytest.raises(SpecInvalid, match=r"verifier\.py"):
+        check(request(env_dir, "oracle", "no_verifier"))
 
 
 def test_the_check_can_be_stopped(env_dir: Path) -> None:

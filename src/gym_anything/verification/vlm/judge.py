@@ -36,7 +36,7 @@ def judge_by_checklist(request: JudgeRequest, spec: Mapping[str, Any]) -> Verdic
         Aborted. What was spent until then is in ``request.spending``.
     """
     settings = VlmSettings(request.environment, checklist_spec(spec))
-    checklist = load_checklist(request, settings)
+    checklist = load_checklist(request.task_root or request.env_root, settings)
     endpoint = settings.endpoint()
     frames = choose_frames(
         request.traj,
@@ -54,11 +54,10 @@ def judge_by_checklist(request: JudgeRequest, spec: Mapping[str, Any]) -> Verdic
     )
 
 
-def load_checklist(request: JudgeRequest, settings: VlmSettings) -> Checklist:
-    """Read the checklist file. Raises: SpecInvalid, SpecNotFound."""
+def load_checklist(root: Path | None, settings: VlmSettings) -> Checklist:
+    """Read the checklist file beside a task (``root``: its folder). Raises: SpecInvalid, SpecNotFound."""
     said = settings.value(names.CHECKLIST) or ""
     name = Path(said)
-    root = request.task_root or request.env_root
     if not name.is_absolute():
         if root is None:
             raise SpecInvalid(
