@@ -54,8 +54,8 @@ def benchmark(env: str, benchmark: str | None, as_json: bool, dry_run: bool, job
 
     Each episode runs in a process of its own, bounded from outside. What would break all of them (an agent that cannot
     be made, an unknown runner, a judge whose model is not configured) is refused before any world starts; an episode
-    for which there is no memory waits. Results are kept as they come; --skip-existing goes on where an earlier run was cut off. Ctrl-C once lets running
-    episodes finish, twice stops now.
+    for which there is no memory waits. Results are kept as they come; --skip-existing goes on where an earlier run was
+    cut off. Ctrl-C once lets running episodes finish, twice stops now.
 
     Exit code 1 when an episode was broken or could not be planned, or did not end as --expect says.
     """

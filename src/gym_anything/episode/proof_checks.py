@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import shlex
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 # Where tasks keep what they are about. Elsewhere a running system writes all the time.
 _GUEST_FOLDERS = ("/home", "/root", "/workspace", "/etc", "/srv", "/opt")
 # What desktops and applications write by themselves, at any moment.
-_RESTLESS = (".cache", ".local", ".config", ".mozilla", ".dbus", ".gnupg", ".pki", "snap")
+_RESTLESS = (".cache", ".local", ".config", ".mozilla", ".dbus", ".gnupg", ".pki", "snap", "__pycache__")
 _RESTLESS_FILES = (
     "*.log",
     "*.lock",
@@ -50,34 +53,43 @@ class Finding:
 def judge_watched(env: GymAnythingEnv, attempt: str) -> tuple[dict[str, Any], list[Finding]]:
     """Judge the present state once and say what that has touched: the task's folders, the world's files.
 
-    Files of the world that change while the judge is at work may be anybody's: the judge is asked a second time, and
-    only what changes again is laid at its door (and at the ``post_task`` hook's, which runs before it).
+    Files of the world that change while the judge is at work may be anybody's. When some do the judge is asked a second
+    time: what changes again is laid at its door (and at the ``post_task`` hook's, which runs before it). What changes
+    only once may be its doing, too (a file written where there is none, one that is deleted): a warning.
     """
     before = _host_files(env)
-    since = _guest_time(env)
+    at_first = _guest_files(env)
     report = env.evaluate()
     findings = [
         Finding(attempt, "touched", ERROR, f"the verifier copied a file into the world: {path}")
         for path in report.get("copied_in") or ()
     ]
-    changed = _changed_since(env, since)
-    if changed:
-        again = _guest_time(env)
-        env.evaluate()
-        changed &= _changed_since(env, again) or set()
-    if changed:
-        task = env.task_spec
-        exported = task is not None and bool(task.hooks.post_task)
-        who = "the post_task hook or the verifier" if exported else "the verifier"
-        text = f"{who} changes files of the world each time: {_named(changed)}"
-        findings.append(Finding(attempt, "touched", WARNING if exported else ERROR, text))
-    if since is None or changed is None:
-        text = "the world's files were not looked at: it has no shell with date and find"
+    judged = _guest_files(env) if at_first is not None else None
+    if at_first is None or judged is None:
+        text = "the world's files were not looked at: it has no shell with GNU find, gzip and base64"
         findings.append(Finding(attempt, "touched", NOTE, text))
+    elif at_first != judged:
+        env.evaluate()
+        findings += _blamed(env, attempt, changed(at_first, judged), changed(judged, _guest_files(env) or judged))
     spoilt = {path for path, _ in before.items() ^ _host_files(env).items()}
     if spoilt:
         findings.append(Finding(attempt, "touched", ERROR, f"judging changed files of the content: {_named(spoilt)}"))
     return report, findings
+
+
+def _blamed(env: GymAnythingEnv, attempt: str, first: set[str], second: set[str]) -> list[Finding]:
+    """Return what to say of the files that changed while the judge was asked twice."""
+    task = env.task_spec
+    exported = task is not None and bool(task.hooks.post_task)
+    who = "the post_task hook or the verifier" if exported else "the verifier"
+    findings = []
+    if each_time := first & second:
+        text = f"{who} changes files of the world each time: {_named(each_time)}"
+        findings.append(Finding(attempt, "touched", WARNING if exported else ERROR, text))
+    if once := first ^ second:
+        text = f"while {who} was at work files of the world changed once; by it or by something else: {_named(once)}"
+        findings.append(Finding(attempt, "touched", WARNING, text))
+    return findings
 
 
 def compared(first: Mapping[str, Any], final: Mapping[str, Any], attempt: str) -> list[Finding]:
@@ -111,35 +123,45 @@ def _host_files(env: GymAnythingEnv) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _guest_time(env: GymAnythingEnv) -> str | None:
-    """Return the world's own time as ``find`` takes it, or None where that cannot be asked."""
+def _guest_files(env: GymAnythingEnv) -> dict[str, str] | None:
+    """Return the world's files as ``read_listing`` does, or None where they cannot be listed."""
     if env.runner.get_platform_family() != "linux":
         return None
     try:
-        said = env.runner.exec_capture("date +%s.%N").strip()
+        return read_listing(env.runner.exec_capture(listing_command()))
     except GymAnythingError:
         return None
-    return said if said.replace(".", "", 1).isdigit() else None
 
 
-def _changed_since(env: GymAnythingEnv, since: str | None) -> set[str] | None:
-    if since is None:
-        return None
-    try:
-        said = env.runner.exec_capture(find_command(since))
-    except GymAnythingError:
-        return None
-    return {line for line in said.splitlines() if line.startswith("/")}
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """Return the paths that were made, deleted, renamed, written or given other rights between two listings."""
+    return {path for path, _ in before.items() ^ after.items()}
 
 
-def find_command(since: str) -> str:
-    """Return the shell line that lists the files changed since a point in time."""
-    folders = " ".join(_GUEST_FOLDERS)
+def listing_command(folders: Sequence[str] = _GUEST_FOLDERS) -> str:
+    """Return the shell line that lists files for ``read_listing``; it prints nothing where there is no GNU ``find``.
+
+    Of a folder only being there and its rights count: what lies in it is listed, and what is not may come and go.
+    """
+    places = " ".join(map(shlex.quote, folders))
     pruned = " -o ".join(f"-name {shlex.quote(name)}" for name in _RESTLESS)
-    skipped = f"\\( {pruned} \\) -prune"
     files = " ".join(f"! -name {shlex.quote(name)}" for name in _RESTLESS_FILES)
-    # Folders that do not exist are no fault; their complaint goes nowhere.
-    return f"find {folders} -xdev {skipped} -o -type f -newermt @{since} {files} -print 2>/dev/null | head -n 200"
+    shown = f"-type d -printf 'd %m\\t%p\\n' -o {files} -printf '%y %m %s %C@\\t%p\\n'"
+    # Folders that do not exist are no fault; their complaint goes nowhere. Packed: a world has many files, and what is
+    # cut short on its way does not unpack.
+    find = f"find {places} -xdev \\( {pruned} \\) -prune -o {shown} 2>/dev/null"
+    return f"find / -maxdepth 0 -printf '' 2>/dev/null && {find} | gzip -c | base64 -w 0"
+
+
+def read_listing(said: str) -> dict[str, str] | None:
+    """Return path -> kind, rights and, of what is no folder, size and time of change; None for what is no listing."""
+    try:
+        packed = base64.b64decode(said.strip().rpartition("\n")[2], validate=True)
+        text = gzip.decompress(packed).decode("utf-8", "surrogateescape") if packed else ""
+    except (ValueError, OSError, EOFError, zlib.error):
+        return None
+    pairs = (line.split("\t", 1) for line in text.split("\n") if "\t" in line)
+    return {path: facts for facts, path in pairs} or None
 
 
 def _named(paths: set[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from gym_anything.cli.main import run_command_line
 from gym_anything.cli.verify_task import prove_one
-from gym_anything.episode.proof_checks import find_command
+from gym_anything.episode.proof_checks import changed, listing_command, read_listing
+from gym_anything.testing.fakes.world import FakeWorld
 from tests.integration.episode.test_verdicts import TYPED, write_env
 
 pytestmark = pytest.mark.real
@@ -38,6 +40,14 @@ def wavering(traj, env_info, task_info):
     return {**verify(traj, env_info, task_info), "score": seen, "passed": False}
 """
 )
+
+
+class WorldWithAShell(FakeWorld):
+    """A fake world whose shell lists files of this host: those below ``WORLD_HOME``."""
+
+    def exec_capture(self, cmd: str, **_: Any) -> str:
+        line = cmd.replace(listing_command(), listing_command([os.environ["WORLD_HOME"]]))
+        return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=20).stdout
 
 
 def proved(folder: Path, function: str = "verify", **files: Any) -> Any:
@@ -96,18 +106,90 @@ def test_an_episode_that_ends_by_itself_is_noted(tmp_path: Path) -> None:
     assert ("oracle.json", "repeated") in found(prove_one(root, "type_hello"), "note")
 
 
-def test_the_files_that_changed_are_listed_but_not_the_restless_ones(tmp_path: Path) -> None:
+def listed(folder: Path) -> dict[str, str]:
     """The command itself, on this host's own shell; only its folders are others."""
-    for name in ("home/old.txt", "home/new.txt", "home/.cache/x", "home/a.log", "etc/conf", "elsewhere/y"):
+    line = listing_command([str(folder / "home"), str(folder / "etc"), str(folder / "absent")])
+    said = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=20).stdout
+    found = read_listing("a greeting of the shell's\n" + said)
+    assert found is not None
+    return found
+
+
+def test_every_touch_shows_in_the_listing_but_not_of_restless_files(tmp_path: Path) -> None:
+    for name in (
+        "home/a b.txt",
+        "home/ä.txt",
+        "home/moved.txt",
+        "home/gone.txt",
+        "home/.cache/x",
+        "home/a.log",
+        "etc/c",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    import os
+    before = listed(tmp_path)
+    assert not [path for path in before if ".cache" in path or ".log" in path]
+    assert changed(before, listed(tmp_path)) == set()
+    home = tmp_path / "home"
+    (home / ".cache" / "x").write_text("restless")
+    (home / "a.log").write_text("restless")
+    assert changed(before, listed(tmp_path)) == set()
+    stat = (home / "a b.txt").stat()
+    (home / "a b.txt").write_text("x")
+    os.utime(home / "a b.txt", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    (home / "ä.txt").chmod(0o600)
+    (home / "moved.txt").rename(home / "there.txt")
+    (home / "gone.txt").unlink()
+    (home / "folder").mkdir()
+    (home / "link").symlink_to("there.txt")
+    (tmp_path / "etc").chmod(0o700)
+    after = listed(tmp_path)
+    names = {"a b.txt", "ä.txt", "moved.txt", "there.txt", "gone.txt", "folder", "link"}
+    assert changed(before, after) == {*(str(home / name) for name in names), str(tmp_path / "etc")}
 
-    os.utime(tmp_path / "home/old.txt", (1, 1))
-    line = find_command("1000.5").replace(" /", f" {tmp_path}/").replace(f"2>{tmp_path}", "2>")
-    listed = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=20).stdout
-    assert sorted(listed.split()) == [f"{tmp_path}/etc/conf", f"{tmp_path}/home/new.txt"]
+
+@pytest.mark.parametrize("said", ["", "sh: find: not found", "AAAA", "H4sIAAAAAAAAAw=="])
+def test_what_is_no_listing_is_not_taken_for_an_empty_world(said: str) -> None:
+    assert read_listing(said) is None
+
+
+WRITES = """
+import os
+HOME = os.environ["WORLD_HOME"]
+def verify(traj, env_info, task_info):
+    note = os.path.join(HOME, "note.txt")
+    {does}
+    return {{"passed": False}}
+"""
+EACH_TIME = {
+    "writes": "open(note, 'w').write('x')",
+    "rights": "os.chmod(note, os.stat(note).st_mode ^ 0o100)",
+    "moves": "os.rename(note, note + '.x'); os.rename(note + '.x', note)",
+}
+ONCE = {
+    "writes if there is nothing": "os.path.exists(note + '.x') or open(note + '.x', 'w').close()",
+    "deletes": "os.path.exists(note) and os.unlink(note)",
+    "names a new file each time": "open(note + str(len(os.listdir(HOME))), 'w').close()",
+}
+
+
+@pytest.mark.parametrize("does", [*EACH_TIME, *ONCE, "nothing"])
+def test_every_touch_of_the_worlds_files_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
+    """The verifier does to a folder of this host what others do to their world; the fake world's shell is the host's."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "note.txt").touch()
+    monkeypatch.setenv("WORLD_HOME", str(home))
+    verifier = WRITES.format(does={**EACH_TIME, **ONCE, "nothing": "pass"}[does])
+    proof = prove_one(write_env(tmp_path / "made", verifier), "type_hello", runner=f"{__name__}:WorldWithAShell")
+    touched = [(f.level, f.message) for f in proof.findings if f.check == "touched"]
+    if does == "nothing":
+        assert touched == []
+        return
+    ((level, message),) = touched
+    assert level == ("error" if does in EACH_TIME else "warning") and str(home) in message
+    assert proof.ok == (does in ONCE)
 
 
 def benchmark_of(folder: Path) -> Path:
