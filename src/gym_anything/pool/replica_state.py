@@ -50,8 +50,9 @@ class ReplicaRules:
     Attributes:
         create_limit_s, reset_limit_s, clear_limit_s: how long each may take before it counts as failed.
         lease_s: how long an owner may show no sign of life.
-        back_off_s, back_off_max_s: the first pause after a failure, doubled with each further one, and the longest.
-        crash_limit, crash_window_s: so many failures within so long retire the replica.
+        back_off_s, back_off_max_s: the first pause after a failure, doubled with each further one before a task was
+            done and the world reset, and the longest.
+        crash_limit, crash_window_s: so many failures within so long retire the replica, whatever went well meanwhile.
         story_length: how many transitions are kept.
         health: when a world counts as hanging or drifting.
     """
@@ -99,6 +100,7 @@ class ReplicaState:
         self._due: float | None = None
         self._lease_due = self._task_due = float("inf")
         self._failures: deque[float] = deque(maxlen=rules.crash_limit)
+        self._in_a_row = 0  # of them, those since a world was last reset after its task
         self._admission = False
         self._retiring = ""
         self._out: list[ev.Instruction] = []
@@ -198,7 +200,7 @@ class ReplicaState:
 
     def _reset_done(self, event: ev.ResetDone) -> None:
         if self.state is State.RESETTING:
-            self._failures.clear()
+            self._in_a_row = 0
             self._rest("reset")
 
     def _reset_failed(self, event: ev.ResetFailed) -> None:
@@ -278,6 +280,7 @@ class ReplicaState:
         self._failures.append(self._at)
         while self._at - self._failures[0] > self.rules.crash_window_s:
             self._failures.popleft()
+        self._in_a_row = min(self._in_a_row + 1, len(self._failures))
         if len(self._failures) == self.rules.crash_limit:
             self._retiring = self._retiring or f"failed {self.rules.crash_limit} times, the last time: {reason}"
         self._clear(reason)
@@ -291,11 +294,9 @@ class ReplicaState:
     def _after_clearing(self, reason: str) -> None:
         if self._retiring:
             self._go(State.RETIRED, self._retiring)
-        elif self._failures:
-            pause = self.rules.back_off_s * 2 ** (len(self._failures) - 1)
-            self._go(State.BACKING_OFF, reason, due_in=min(pause, self.rules.back_off_max_s))
         else:
-            self._queue(reason)
+            pause = self.rules.back_off_s * 2.0 ** min(self._in_a_row - 1, 60)
+            self._go(State.BACKING_OFF, reason, due_in=min(pause, self.rules.back_off_max_s))
 
     def _end_lease(self, reason: str) -> None:
         assert self.lease is not None

@@ -209,6 +209,36 @@ def test_failures_that_lie_far_apart_are_no_crash_loop() -> None:
     assert told.state is State.IDLE
 
 
+def test_tasks_that_go_well_in_between_do_not_keep_a_world_that_dies_again_and_again() -> None:
+    told = created()
+    pauses = []
+    for generation in (1, 2, 3):
+        told(ev.Assigned, f"well {generation}")
+        told(ev.Released, f"well {generation}")
+        told(ev.ResetDone, generation)
+        told(ev.Assigned, f"badly {generation}")
+        told(ev.Lost, generation, "gone")
+        told(ev.Destroyed, generation)
+        if told.state is State.BACKING_OFF:
+            pauses.append((told.replica.due() or 0) - told.now)
+            told(ev.Tick, after_s=60)
+            told(ev.Admitted)
+            told(ev.Created, generation + 1)
+    assert told.state is State.RETIRED and "failed 3 times" in told.replica.story[-1].reason
+    assert pauses == [0.5, 0.5], "the pause grows only while nothing goes well"
+
+
+def test_the_pause_stays_within_its_bound_however_often_it_fails() -> None:
+    told = Told(ReplicaRules(crash_limit=10_000, back_off_max_s=7))
+    told(ev.Wanted)
+    for generation in range(1, 1200):
+        told(ev.Admitted)
+        told(ev.CreateFailed, generation, "no image")
+        told(ev.Destroyed, generation)
+        told(ev.Tick, after_s=7)
+    assert told.state is State.QUEUED
+
+
 @pytest.mark.parametrize(("state", "limit_s"), [(State.CREATING, 120.0), (State.RESETTING, 60.0)])
 def test_what_takes_too_long_has_failed(state: State, limit_s: float) -> None:
     told = Told()
