@@ -93,7 +93,7 @@ class EnvironmentWorld:
             env.close()
             env.set_task(None)
             env.warm_up(**self._choice.cache_arguments())
-        self._used = False
+        self._used, self._measured_at = False, float("-inf")
 
     def probe(self, deep: bool) -> Vitals:
         """Ask the runner; while this replica's own thread takes the world down or up there is nothing to ask."""

@@ -197,20 +197,8 @@ class Replica:
             self._feed(failed(self._clock(), generation, _words(error)))
         else:
             self._feed(done(self._clock(), generation))
-            if done is ev.Created:
-                self._spawn(self._measure())
-
-    async def _measure(self) -> None:
-        """Look at a new world's memory at once: others wait to learn how much one needs."""
-        world = self._world
-        if world is None:
-            return
-        try:
-            vitals = await self._senses.call(lambda: world.probe(False))
-        except Exception:  # noqa: BLE001 - the probes that count come by their rules, and find the same
-            return
-        if vitals.memory_mib is not None:
-            self._watcher.measured(self, vitals.memory_mib)
+            # at once: others wait to learn how much memory one needs, and what it is later is compared with now
+            self._spawn(self._probe(generation, deep=False))
 
     async def _probe(self, generation: int, deep: bool) -> None:
         world, began, limit_s = self._world, self._clock(), self.state.rules.health.probe_limit_s

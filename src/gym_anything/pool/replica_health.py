@@ -14,7 +14,7 @@ class HealthRules:
         probe_limit_s: how long an answer may take before the probe counts as missed.
         missed_limit: so many probes missed in a row mean that it hangs.
         slow_factor, slow_least_s: answers that take, on average, so many times what they took at first, and at least so
-            long, mean that it drifts.
+            long, mean that it drifts. The product is of use below ``probe_limit_s``: what is slower is missed.
         growth_factor: memory of so many times what it was at first means that it drifts.
         settle_count: from how many answers "at first" is learnt.
     """
@@ -22,17 +22,19 @@ class HealthRules:
     probe_every_s: float = 5.0
     probe_limit_s: float = 2.0
     missed_limit: int = 3
-    slow_factor: float = 10.0
-    slow_least_s: float = 1.0
+    slow_factor: float = 5.0
+    slow_least_s: float = 0.3
     growth_factor: float = 4.0
     settle_count: int = 5
 
 
+_TICK_S = 1e-6  # a clock's rounding
 _WEIGHT = 0.2  # of the newest answer in the running mean: about the last ten count
+_MOST = 2.0  # times the bound, an answer counts: one that was held up says little, four in a row are a drift
 
 
 class Health:
-    """The health of one world, from the moment it is up.
+    """The health of one world, from the moment it is up, or reset: then it is another world, or as good as one.
 
     Attributes:
         due: when it is to be asked next, seconds on the clock of the events.
@@ -41,6 +43,7 @@ class Health:
     def __init__(self, rules: HealthRules, at: float) -> None:
         self.rules = rules
         self.due = at + rules.probe_every_s
+        self._since = at
         self._missed = 0
         self._asked = self._asked_deep = self._doubted = False
         self._first: list[float] = []
@@ -70,24 +73,36 @@ class Health:
         self._missed, self._asked = 0, False
         self._doubted = self._doubted and not self._asked_deep
         self.due = at + self.rules.probe_every_s
+        if took_s > at - self._since + _TICK_S:
+            return ""  # it was asked before the reset: its answer is no measure of what came after
         if len(self._first) < self.rules.settle_count:
             self._first.append(took_s)
             self._mean_s = sum(self._first) / len(self._first)
-        self._mean_s += _WEIGHT * (took_s - self._mean_s)
+        else:
+            self._note(took_s)
         return self._slower() or self._grown(memory_mib)
 
     def missed(self, at: float) -> bool:
         """Note a missed probe; True when the world hangs."""
         self._missed, self._asked = self._missed + 1, False
+        if len(self._first) == self.rules.settle_count:
+            self._note(float("inf"))
         self.due = at + self.rules.probe_every_s
         return self._missed >= self.rules.missed_limit
 
     def _slower(self) -> str:
-        first_s = sum(self._first) / len(self._first)
-        bound_s = max(self.rules.slow_least_s, self.rules.slow_factor * first_s)
-        if len(self._first) < self.rules.settle_count or self._mean_s <= bound_s:
+        if len(self._first) < self.rules.settle_count or self._mean_s <= self._bound_s():
             return ""
-        return f"it answers after {self._mean_s:.2f} s on average, at first after {first_s:.2f} s"
+        return f"it answers after more than {self._bound_s():.2f} s on average, at first after {self._first_s():.2f} s"
+
+    def _note(self, took_s: float) -> None:
+        self._mean_s += _WEIGHT * (min(took_s, _MOST * self._bound_s()) - self._mean_s)
+
+    def _bound_s(self) -> float:
+        return max(self.rules.slow_least_s, self.rules.slow_factor * self._first_s())
+
+    def _first_s(self) -> float:
+        return sum(self._first) / len(self._first)
 
     def _grown(self, memory_mib: float | None) -> str:
         if memory_mib is None:

@@ -201,6 +201,7 @@ class ReplicaState:
     def _reset_done(self, event: ev.ResetDone) -> None:
         if self.state is State.RESETTING:
             self._in_a_row = 0
+            self._health = Health(self.rules.health, self._at)
             self._rest("reset")
 
     def _reset_failed(self, event: ev.ResetFailed) -> None:
@@ -217,7 +218,7 @@ class ReplicaState:
         if not self._has_world():
             return
         drift = self._health.answered(self._at, event.took_s, event.memory_mib)
-        if drift and self.state is not State.ASSIGNED:  # a task that still goes on is not taken its world for this
+        if drift and self.state is State.IDLE:  # a task is not taken its world for this, and a reset brings a new one
             self._fail(f"drifting: {drift}")
 
     def _probe_missed(self, event: ev.ProbeMissed) -> None:

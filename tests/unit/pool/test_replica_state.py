@@ -162,17 +162,52 @@ def test_a_world_that_misses_three_probes_hangs_and_is_asked_more_closely_before
     assert told.replica.story[-1].reason == "hangs: no answer in 2 s"
 
 
-def test_a_world_that_gets_slower_is_replaced_but_not_under_a_task() -> None:
+@pytest.mark.parametrize(("first_s", "later_s"), [(0.001, 0.4), (0.2, 1.5)])
+def test_a_world_that_gets_slower_is_replaced_by_the_rules_as_they_are(first_s: float, later_s: float) -> None:
+    told = created(ReplicaRules())
+    for _ in range(5):
+        assert told(ev.ProbeAnswered, 1, first_s) == []
+    for _ in range(100):
+        assert told(ev.ProbeAnswered, 1, 1.2 * first_s) == []
+    assert ev.Destroy(1) in [wish for _ in range(20) for wish in told(ev.ProbeAnswered, 1, later_s, after_s=5)]
+    told_why = next(one.reason for one in told.replica.story if one.after is State.CLEARING)
+    assert told_why.startswith("drifting: it answers after more than") and later_s < HealthRules().probe_limit_s
+
+
+def test_a_task_keeps_its_world_although_it_gets_slower_and_the_next_one_is_measured_anew() -> None:
     told = created()
     for _ in range(2):
-        assert told(ev.ProbeAnswered, 1, 0.01) == []
+        told(ev.ProbeAnswered, 1, 0.01)
     told(ev.Assigned, "t1")
     for _ in range(30):
-        assert told(ev.ProbeAnswered, 1, 3.0) == []
+        assert told(ev.ProbeAnswered, 1, 1.5, 600.0) == []
     told(ev.Released, "t1")
+    assert told(ev.ProbeAnswered, 1, 1.5, 600.0) == [], "it is being replaced already"
     told(ev.ResetDone, 1)
-    assert told(ev.ProbeAnswered, 1, 3.0) == [ev.Destroy(1)]
-    assert "drifting" in told.replica.story[-1].reason
+    assert told(ev.ProbeAnswered, 1, 3.0, 600.0) == [], "asked before the reset"
+    for _ in range(30):
+        assert told(ev.ProbeAnswered, 1, 0.01, 60.0) == []
+    assert told(ev.ProbeAnswered, 1, 0.01, 300.0) == [ev.Destroy(1)], "five times what the new one took at first"
+
+
+def test_one_answer_that_was_held_up_is_no_drift_and_half_of_them_missed_is_none_yet() -> None:
+    told = created()
+    for _ in range(2):
+        told(ev.ProbeAnswered, 1, 0.01)
+    assert told(ev.ProbeAnswered, 1, 1.9) == [] and told(ev.ProbeMissed, 1, "no answer") == []
+    for _ in range(30):
+        assert told(ev.ProbeMissed, 1, "no answer") == [] and told(ev.ProbeAnswered, 1, 0.01) == []
+
+
+def test_a_world_that_misses_more_probes_than_it_answers_drifts() -> None:
+    told = created()
+    for _ in range(2):
+        told(ev.ProbeAnswered, 1, 0.01)
+    wishes = []
+    for _ in range(10):
+        for event in ((ev.ProbeMissed, 1, "no answer"), (ev.ProbeMissed, 1, "no answer"), (ev.ProbeAnswered, 1, 0.25)):
+            wishes += told(*event)
+    assert ev.Destroy(1) in wishes
 
 
 def test_a_world_that_grows_is_replaced() -> None:

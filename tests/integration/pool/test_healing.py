@@ -1,0 +1,40 @@
+"""What a pool does by itself: worlds that grow are replaced."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from gym_anything.measure.simulated_world import SimulatedWorld
+from gym_anything.pool.pool import Pool
+from gym_anything.pool.replica_state import State
+from gym_anything.pool.world import Vitals
+from tests.integration.pool.test_pool import Made, run, soon
+
+pytestmark = pytest.mark.real
+
+
+class Growing(Made):
+    """The first world takes ten times the memory once it was looked at."""
+
+    def __call__(self) -> SimulatedWorld:
+        world = super().__call__()
+        if len(self.worlds) == 1:
+            looks = itertools.count()
+            world.probe = lambda deep: Vitals(40.0 if next(looks) == 0 else 400.0)  # type: ignore[method-assign]
+        return world
+
+
+def test_what_a_world_takes_at_first_is_what_its_growth_is_measured_by() -> None:
+    made = Growing()
+
+    async def work(pool: Pool) -> None:
+        while len(made.worlds) < 2:
+            pool._changed.clear()
+            await pool._changed.wait()
+        await pool.ready(1, soon())
+        why = [line for one in pool.status()["replicas"] for line in one["story"] if State.CLEARING.value in line]
+        assert "drifting: it uses 400 MiB, at first 40" in why[0]
+
+    run(work, made, least=1, most=1)
