@@ -244,7 +244,7 @@ class Replica:
         now, health = self._clock(), self.state.rules.health
         if self._busy_since is not None and now - self._busy_since >= health.missed_limit * health.probe_every_s:
             self._feed(ev.Doubted(now, self.state.generation))
-        self._feed(ev.Tick(self._clock()))
+        self._feed(ev.Tick(now, busy=bool(self._awaited)))
 
     def _spawn(self, work: Any) -> None:
         task = self._loop.create_task(work)

@@ -138,7 +138,9 @@ class Retire(Event):
 
 @dataclass(frozen=True, slots=True)
 class Tick(Event):
-    """Time has passed."""
+    """Time has passed. ``busy``: an operation of its task is being done."""
+
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

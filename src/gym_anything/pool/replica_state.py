@@ -101,6 +101,7 @@ class ReplicaState:
         self._lease_due = self._task_due = float("inf")
         self._failures: deque[float] = deque(maxlen=rules.crash_limit)
         self._in_a_row = 0  # of them, those since a world was last reset after its task
+        self._pausing = False  # after a failure
         self._admission = False
         self._retiring = ""
         self._out: list[ev.Instruction] = []
@@ -238,7 +239,10 @@ class ReplicaState:
         if self.state is State.ASSIGNED and self._at >= min(self._lease_due, self._task_due):
             silent = self._lease_due <= self._task_due
             self._end_lease("its owner showed no sign of life" if silent else "it is over its time limit")
-            self._reset("reclaimed")
+            if event.busy:  # a reset would wait for what is being done; what aborts that is the world's end, no failure
+                self._clear("reclaimed in the middle of an operation")
+            else:
+                self._reset("reclaimed")
         if self._due is not None and self._at >= self._due:
             self._due = None
             self._overdue()
@@ -284,6 +288,7 @@ class ReplicaState:
         self._in_a_row = min(self._in_a_row + 1, len(self._failures))
         if len(self._failures) == self.rules.crash_limit:
             self._retiring = self._retiring or f"failed {self.rules.crash_limit} times, the last time: {reason}"
+        self._pausing = True
         self._clear(reason)
 
     def _clear(self, reason: str) -> None:
@@ -295,9 +300,12 @@ class ReplicaState:
     def _after_clearing(self, reason: str) -> None:
         if self._retiring:
             self._go(State.RETIRED, self._retiring)
-        else:
+        elif self._pausing:
+            self._pausing = False
             pause = self.rules.back_off_s * 2.0 ** min(self._in_a_row - 1, 60)
             self._go(State.BACKING_OFF, reason, due_in=min(pause, self.rules.back_off_max_s))
+        else:
+            self._queue(reason)
 
     def _end_lease(self, reason: str) -> None:
         assert self.lease is not None

@@ -1,4 +1,4 @@
-"""What a pool does by itself: worlds that grow are replaced."""
+"""What a pool does by itself: worlds that grow are replaced, tasks over their limit are ended."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import itertools
 
 import pytest
 
-from gym_anything.measure.simulated_world import SimulatedWorld
+from gym_anything.errors import Aborted, ReplicaFailed
+from gym_anything.measure.simulated_world import SimulatedTimes, SimulatedWorld
 from gym_anything.pool.pool import Pool
-from gym_anything.pool.replica_state import State
+from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.world import Vitals
 from tests.integration.pool.test_pool import Made, run, soon
 
@@ -38,3 +39,17 @@ def test_what_a_world_takes_at_first_is_what_its_growth_is_measured_by() -> None
         assert "drifting: it uses 400 MiB, at first 40" in why[0]
 
     run(work, made, least=1, most=1)
+
+
+def test_what_a_task_over_its_limit_is_doing_is_aborted_and_its_replica_is_back_soon() -> None:
+    made = Made(SimulatedTimes(create_s=0.002, recycle_s=0.001, step_s=600.0))
+
+    async def work(pool: Pool) -> None:
+        lease = await pool.acquire(soon())
+        with pytest.raises(ReplicaFailed, match=r"is not on this task any more") as raised:
+            await lease.perform("step", "a")
+        assert isinstance(raised.value.__cause__, Aborted) and lease.ended == "it is over its time limit"
+        (await pool.acquire(soon())).release()
+
+    run(work, made, least=1, most=1, task_limit_s=0.05, replica=ReplicaRules(reset_limit_s=600.0))
+    assert len(made.worlds) == 2

@@ -130,6 +130,14 @@ def test_a_leaked_task_is_reclaimed_and_the_world_reset(limit_s: float | None, s
     assert reset == ev.Reset(1) and told.state is State.RESETTING
 
 
+def test_what_a_task_over_its_limit_is_doing_is_aborted_and_counts_as_no_failure() -> None:
+    told = created(ReplicaRules(crash_limit=1))
+    told(ev.Assigned, "t1", 30.0)
+    ended, *wishes = told(ev.Tick, after_s=31, busy=True)
+    assert isinstance(ended, ev.EndLease) and wishes == [ev.Destroy(1)] and told.state is State.CLEARING
+    assert told(ev.Destroyed, 1) == [ev.AskAdmission()] and told.state is State.QUEUED
+
+
 def test_an_owner_that_shows_signs_of_life_keeps_its_lease() -> None:
     told = assigned()
     for _ in range(10):
