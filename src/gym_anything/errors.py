@@ -424,7 +424,11 @@ class NoReplica(PoolError):
 
 
 class ReplicaFailed(PoolError):
-    """A replica failed for good; ``detail['story']`` has its transitions."""
+    """A replica failed for good, or its task was ended; ``detail['story']`` has its transitions.
+
+    ``blame``: the world, when that was lost; the policy, for a task over its time limit; the caller, for a lease whose
+    owner showed no sign of life. The last two are not ``retryable``.
+    """
 
     code = "replica-failed"
     retryable = True

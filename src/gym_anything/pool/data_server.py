@@ -191,7 +191,7 @@ class AsyncDataServer:
         while True:
             tries += 1
             reply = await self._reset_once(task, job, deadline)
-            went = isinstance(reply.error, ReplicaFailed | WorldLost)
+            went = isinstance(reply.error, ReplicaFailed | WorldLost) and reply.error.blame in ("world", "host")
             if not went or tries > RESET_RETRIES or deadline.expired():
                 return reply
 

@@ -21,6 +21,7 @@ from gym_anything.pool.lease import Lease as Lease
 from gym_anything.pool.observer import PoolObserver
 from gym_anything.pool.replica import Clock, Replica
 from gym_anything.pool.replica_contract import PooledReplica
+from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.world import ReplicaWorld
 
@@ -261,12 +262,12 @@ class Pool:
             if not waiting.done():
                 waiting.set_exception(error)
 
-    def lease_ended(self, replica: PooledReplica, lease: str, reason: str) -> None:
+    def lease_ended(self, replica: PooledReplica, ended: EndLease) -> None:
         """See ``Watcher``."""
-        ended = self._leases.pop(lease, None)
-        if ended is not None:
-            ended.ended = reason
-            self.observer.returned(lease, reason)
+        lease = self._leases.pop(ended.lease, None)
+        if lease is not None:
+            lease.ended = ended.reason
+            self.observer.returned(lease.name, ended.reason)
 
     def _offer(self, replica: PooledReplica) -> None:
         """Give it to who waits; each job gets one before any gets a second."""

@@ -11,6 +11,7 @@ from typing import Any
 from gym_anything.errors import GymAnythingError, InputDeliveryUnknown, ReplicaFailed, WorldLost
 from gym_anything.pool import replica_events as ev
 from gym_anything.pool.guard import Verdict
+from gym_anything.pool.lease_end import replica_failed
 from gym_anything.pool.replica_contract import Admission, Watcher
 from gym_anything.pool.replica_state import ReplicaRules, ReplicaState, State
 from gym_anything.pool.replica_thread import ReplicaThread, Told, settle
@@ -54,6 +55,7 @@ class Replica:
         self._moved = asyncio.Event()
         self._ledger: StepLedger[Any] = StepLedger()
         self._awaited: dict[int, list[Told]] = {}
+        self._ended: ev.EndLease | None = None
 
     # --- what a pool wants ---------------------------------------------------------------------------------------
 
@@ -112,12 +114,10 @@ class Replica:
 
     def _check_lease(self, lease: str) -> None:
         if self.state.lease != lease:
-            raise self._failed()
+            raise self._failed(lease)
 
-    def _failed(self) -> ReplicaFailed:
-        reason = self.state.story[-1].reason if self.state.story else "it was never begun"
-        message = f"replica {self.number} is not on this task any more: {reason}"
-        return ReplicaFailed(message, detail={"story": self.story()})
+    def _failed(self, lease: str) -> ReplicaFailed:
+        return replica_failed(self.number, lease, self.state, self._ended, self.story())
 
     def _begin(self, lease: str, number: int, operation: str, argument: Any) -> None:
         """Have it done; write down what became of it, and tell those who wait for it."""
@@ -138,7 +138,7 @@ class Replica:
             elif error.blame in ("world", "host"):
                 self._feed(ev.Doubted(self._clock(), generation))
             if self.state.lease != lease:
-                failed = self._failed()
+                failed = self._failed(lease)
                 failed.__cause__ = error
                 error = failed
             _tell(awaited.pop(number), None, error)
@@ -173,7 +173,8 @@ class Replica:
         elif isinstance(wish, ev.Destroy):
             self._spawn(self._destroy(wish.generation))
         elif isinstance(wish, ev.EndLease):
-            self._watcher.lease_ended(self, wish.lease, wish.reason)
+            self._ended = wish
+            self._watcher.lease_ended(self, wish)
 
     def _ask_admission(self) -> None:
         if self.state.state is not State.QUEUED:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from gym_anything.pool.guard import Verdict
+from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import State, Transition
 
 
@@ -88,5 +89,5 @@ class Watcher(Protocol):
     def measured(self, replica: Any, memory_mib: float) -> None:
         """Its world uses so much memory."""
 
-    def lease_ended(self, replica: Any, lease: str, reason: str) -> None:
+    def lease_ended(self, replica: Any, ended: EndLease) -> None:
         """A task lost its world; its owner has not given it back."""

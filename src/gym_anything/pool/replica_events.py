@@ -7,6 +7,10 @@ noted and changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Cause = Literal["world", "limit", "silent"]
+"""Why a lease is over that was not given back: its world was lost, its task over its limit, its owner silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +193,8 @@ class Destroy(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class EndLease(Instruction):
-    """Tell the owner that its lease is over: the world was lost, or the owner was silent or over its limit."""
+    """Tell the owner that its lease is over, in words and by kind."""
 
     lease: str
     reason: str
+    cause: Cause = "world"

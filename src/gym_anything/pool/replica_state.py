@@ -238,7 +238,10 @@ class ReplicaState:
     def _tick(self, event: ev.Tick) -> None:
         if self.state is State.ASSIGNED and self._at >= min(self._lease_due, self._task_due):
             silent = self._lease_due <= self._task_due
-            self._end_lease("its owner showed no sign of life" if silent else "it is over its time limit")
+            if silent:
+                self._end_lease("its owner showed no sign of life", "silent")
+            else:
+                self._end_lease("it is over its time limit", "limit")
             if event.busy:  # a reset would wait for what is being done; what aborts that is the world's end, no failure
                 self._clear("reclaimed in the middle of an operation")
             else:
@@ -307,9 +310,9 @@ class ReplicaState:
         else:
             self._queue(reason)
 
-    def _end_lease(self, reason: str) -> None:
+    def _end_lease(self, reason: str, cause: ev.Cause = "world") -> None:
         assert self.lease is not None
-        self._out.append(ev.EndLease(self.lease, reason))
+        self._out.append(ev.EndLease(self.lease, reason, cause))
         self.lease = None
 
     def _give_admission_back(self) -> None:

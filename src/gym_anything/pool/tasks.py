@@ -1,7 +1,8 @@
 """A task on a pool: from its beginning, on another replica when the one it had failed; what was tried is kept.
 
 An attempt that broke is no sample: it is ``masked``, never scored 0. Only what is the world's or the host's fault is
-tried again; a mistake of the policy, the content or the caller would be the same mistake on any replica.
+tried again; a mistake of the policy, the content or the caller would be the same mistake on any replica. A task over
+its time limit is the policy's; one whose owner showed no sign of life is the caller's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from gym_anything._util.deadline import Deadline
-from gym_anything.errors import Blame, GymAnythingError, InputDeliveryUnknown, NoReplica, ReplicaFailed
+from gym_anything.errors import Blame, GymAnythingError, NoReplica
 from gym_anything.pool.heartbeats import beating_for
 from gym_anything.pool.pool import Lease, Pool
 
@@ -39,8 +40,6 @@ class Attempt:
     @property
     def blame(self) -> Blame | None:
         """Who has to act; None when nothing broke."""
-        if isinstance(self.error, ReplicaFailed | InputDeliveryUnknown):
-            return "world"
         return None if self.error is None else self.error.blame
 
 

@@ -181,6 +181,19 @@ def test_errors_keep_their_kind_on_the_way() -> None:
     on_shards(work, count=1, shards=1)
 
 
+def test_a_task_over_its_limit_is_told_so_with_who_has_to_act() -> None:
+    async def work(pool: ShardedPool) -> None:
+        lease = await pool.acquire(Deadline.after(SOON))
+        while not lease.ended:
+            pool._changed.clear()
+            await pool._changed.wait()
+        with pytest.raises(ReplicaFailed, match="it is over its time limit") as over:
+            await lease.perform("step")
+        assert (over.value.blame, over.value.retryable) == ("policy", False)
+
+    on_shards(work, count=1, shards=1, task_limit_s=0.05)
+
+
 def test_a_shard_that_dies_comes_back_and_its_tasks_are_done_again() -> None:
     async def work(pool: ShardedPool) -> None:
         await pool.ready(4, Deadline.after(SOON))

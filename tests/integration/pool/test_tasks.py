@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import collections
+from typing import Any
 
 import pytest
 
 from gym_anything._util.deadline import Deadline
 from gym_anything.errors import AgentError, GymAnythingError, ReplicaFailed, VerifierError, WorldLost
+from gym_anything.measure.simulated_world import SimulatedTimes
+from gym_anything.pool.data_server import AsyncDataServer
 from gym_anything.pool.pool import Lease, Pool
 from gym_anything.pool.replica_health import HealthRules
-from gym_anything.pool.replica_state import ReplicaRules
+from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.tasks import Attempt, TaskOutcome, run_task
 from tests.integration.pool.test_pool import Made, run, soon
 
@@ -85,6 +88,57 @@ def test_a_programming_mistake_is_raised_and_the_replica_given_back() -> None:
                 await run_task(pool, mistaken, soon())
 
     run(work, Made())
+
+
+@pytest.mark.parametrize(
+    ("rules", "step_s", "blame", "masked", "reason"),
+    [
+        ({"task_limit_s": 0.05}, 600.0, "policy", False, "it is over its time limit"),
+        ({"replica": ReplicaRules(lease_s=0.03)}, 0.0, "caller", True, "its owner showed no sign of life"),
+    ],
+)
+def test_a_task_that_was_ended_is_not_played_again_and_has_one_blame_everywhere(
+    rules: dict[str, Any], step_s: float, blame: str, masked: bool, reason: str
+) -> None:
+    async def work(pool: Pool) -> None:
+        async def wait(lease: Lease) -> None:
+            if not step_s:
+                while not lease.ended:
+                    pool._changed.clear()
+                    await pool._changed.wait()
+            await lease.perform("step")
+
+        outcome = await run_task(pool, wait, soon())
+        (attempt,) = outcome.attempts
+        assert (attempt.blame, attempt.masked) == (blame, masked) and reason in str(attempt.error)
+        assert isinstance(attempt.error, ReplicaFailed)
+        assert (attempt.error.blame, attempt.error.retryable) == (blame, False)
+
+        server = AsyncDataServer(pool)
+        (begun,) = await server.reset(["one"])
+        if not step_s:
+            while pool.counts()[State.ASSIGNED]:
+                pool._changed.clear()
+                await pool._changed.wait()
+        (reply,) = await server.step([(begun.episode, "a")])
+        assert isinstance(reply.error, ReplicaFailed) and (reply.error.blame, reply.error.retryable) == (blame, False)
+        await server.close([begun.episode])
+
+    run(work, Made(SimulatedTimes(0.002, 0.001, step_s)), **rules)
+
+
+def test_an_episode_whose_begin_takes_too_long_is_not_begun_again() -> None:
+    made = Made()
+
+    async def work(pool: Pool) -> None:
+        await pool.ready(2, soon())
+        for world in made.worlds:
+            world.perform = lambda operation, argument, world=world: world._take(600.0)  # type: ignore[misc,method-assign]
+        (reply,) = await AsyncDataServer(pool).reset(["one"])
+        assert isinstance(reply.error, ReplicaFailed) and reply.error.blame == "policy"
+
+    run(work, made, task_limit_s=0.05)
+    assert len(made.worlds) <= 3, "the one that was aborted and the one in its place"
 
 
 def test_an_attempt_that_went_through_is_a_sample() -> None:

@@ -95,7 +95,7 @@ def test_a_broken_world_is_destroyed_before_a_new_one_is_made(
 
 def test_the_owner_of_a_lost_world_is_told_so_at_once() -> None:
     told = assigned()
-    assert told(ev.Lost, 1, "gone")[0] == ev.EndLease("t1", "lost: gone")
+    assert told(ev.Lost, 1, "gone")[0] == ev.EndLease("t1", "lost: gone", "world")
     assert told(ev.Released, "t1") == [], "what it says afterwards changes nothing"
 
 
@@ -120,13 +120,16 @@ def test_what_an_earlier_world_still_says_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit_s", "silent_s", "reason"), [(None, 61, "no sign of life"), (30, 31, "over its time limit")]
+    ("limit_s", "silent_s", "reason", "cause"),
+    [(None, 61, "no sign of life", "silent"), (30, 31, "over its time limit", "limit")],
 )
-def test_a_leaked_task_is_reclaimed_and_the_world_reset(limit_s: float | None, silent_s: float, reason: str) -> None:
+def test_a_leaked_task_is_reclaimed_and_the_world_reset(
+    limit_s: float | None, silent_s: float, reason: str, cause: str
+) -> None:
     told = assigned(task_limit_s=limit_s)
     assert told(ev.Tick, after_s=silent_s - 2) == [ev.Probe(1)]
     ended, reset, *_ = told(ev.Tick, after_s=2)
-    assert isinstance(ended, ev.EndLease) and ended.lease == "t1" and reason in ended.reason
+    assert isinstance(ended, ev.EndLease) and (ended.lease, ended.cause) == ("t1", cause) and reason in ended.reason
     assert reset == ev.Reset(1) and told.state is State.RESETTING
 
 

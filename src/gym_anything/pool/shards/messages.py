@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gym_anything.errors import BadWire
+from gym_anything.pool.replica_events import Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +149,12 @@ class Moved(Message):
 
 @dataclass(frozen=True, slots=True)
 class LeaseEnded(Message):
-    """A task lost its world."""
+    """A task lost its world. ``cause``: see ``Cause``."""
 
     replica: int
     lease: str
     reason: str
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any
 from gym_anything.errors import GymAnythingError, StateError
 from gym_anything.pool.guard import Verdict
 from gym_anything.pool.replica import Replica
+from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.shards import messages as say
 from gym_anything.pool.shards.payload import Shipped, ship
@@ -114,7 +115,8 @@ class Shard:
             replica.assign(message.lease, message.limit_s)
         else:  # it was lost while that was on its way
             reason = replica.state.story[-1].reason
-            self._port.say(say.LeaseEnded(message.replica, message.lease, f"lost before it was begun: {reason}"))
+            words = f"lost before it was begun: {reason}"
+            self._port.say(say.LeaseEnded(message.replica, message.lease, words, "world"))
 
     def _beat(self, message: say.Beat) -> None:
         self._replicas[message.replica].heartbeat(message.lease)
@@ -166,9 +168,9 @@ class Shard:
         """See ``Watcher``."""
         self._port.say(say.Measured(replica.number, memory_mib))
 
-    def lease_ended(self, replica: Replica, lease: str, reason: str) -> None:
+    def lease_ended(self, replica: Replica, ended: EndLease) -> None:
         """See ``Watcher``."""
-        self._port.say(say.LeaseEnded(replica.number, lease, reason))
+        self._port.say(say.LeaseEnded(replica.number, ended.lease, ended.reason, ended.cause))
 
     def ask(self, replica: int, *, recovery: bool, answer: Callable[[Verdict], None]) -> None:
         """See ``Admission``: the pool decides for all its shards, since they share one host."""

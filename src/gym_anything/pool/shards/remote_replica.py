@@ -11,7 +11,9 @@ from typing import Any
 
 from gym_anything.errors import BadWire, GymAnythingError, InputDeliveryUnknown, ReplicaFailed, StateError, from_wire
 from gym_anything.observations.screen import FastScreen
+from gym_anything.pool.lease_end import replica_failed
 from gym_anything.pool.replica_contract import Watcher
+from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State, Transition
 from gym_anything.pool.replica_thread import settle
 from gym_anything.pool.shards import messages as say
@@ -49,6 +51,7 @@ class RemoteReplica:
         self._wanted = False
         self._retiring = ""
         self._earlier = 0
+        self._ended: EndLease | None = None
         self._beat_at = float("-inf")
 
     # --- what a pool wants ---------------------------------------------------------------------------------------
@@ -107,7 +110,7 @@ class RemoteReplica:
             others.append(waiting)
         else:
             if self.state.lease != lease or self._say is None:
-                raise self._failed()
+                raise self._failed(lease)
             self._let_go()
             self._beat_at = self._clock()
             self._awaited[lease, number] = [waiting]
@@ -156,7 +159,7 @@ class RemoteReplica:
         """Its task lost its world."""
         if self.state.lease == message.lease:
             self.state.lease = None
-            self._watcher.lease_ended(self, message.lease, message.reason)
+            self._end_lease(EndLease(message.lease, message.reason, message.cause))
 
     def did(self, message: say.Did) -> None:
         """An operation has ended."""
@@ -187,13 +190,13 @@ class RemoteReplica:
         if self.state.state is not State.RETIRED:
             self._go(State.CLEARING, reason)
         awaited, self._awaited = self._awaited, {}
-        for (_, number), waits in awaited.items():
-            failed = self._failed()
+        if lease is not None:
+            self._end_lease(EndLease(lease, reason))
+        for (of, number), waits in awaited.items():
+            failed = self._failed(of)
             failed.__cause__ = InputDeliveryUnknown(f"step {number} may or may not have been applied: {reason}")
             for waiting in waits:
                 settle(waiting, None, failed)
-        if lease is not None:
-            self._watcher.lease_ended(self, lease, reason)
         if self._retiring or for_good:
             self._wanted = False
             self._end()
@@ -216,10 +219,12 @@ class RemoteReplica:
         if not self._stopped.done():
             self._stopped.set_result(None)
 
-    def _failed(self) -> ReplicaFailed:
-        reason = self.state.story[-1].reason if self.state.story else "it was never begun"
-        message = f"replica {self.number} is not on this task any more: {reason}"
-        return ReplicaFailed(message, detail={"story": self.story()})
+    def _end_lease(self, ended: EndLease) -> None:
+        self._ended = ended
+        self._watcher.lease_ended(self, ended)
+
+    def _failed(self, lease: str) -> ReplicaFailed:
+        return replica_failed(self.number, lease, self.state, self._ended, self.story())
 
     def _note_screen(self, screen: FastScreen) -> None:
         self._screens.append(weakref.ref(screen))
