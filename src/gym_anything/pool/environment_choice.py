@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 from gym_anything.episode.env import GymAnythingEnv
 from gym_anything.episode.factory import load_environment, make
 from gym_anything.episode.hooks import HOOK_TIMEOUT
+from gym_anything.episode.judging import VERIFIER_TIMEOUT
+from gym_anything.episode.task_choice import choose_task
 from gym_anything.pool.guard import GuardRules
 from gym_anything.pool.pool import PoolRules
 from gym_anything.pool.replica_state import ReplicaRules
+from gym_anything.pool.task_request import TaskRequest
 from gym_anything.runtime.runners.select import choose_runner
 from gym_anything.specs.env_spec import EnvSpec
 
@@ -100,18 +103,57 @@ class EnvironmentChoice:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """How long tasks of one environment may take, as ``PoolRules.limit_of``: plain data, called with a task.
+
+    Attributes:
+        root: the environment's folder, if it has one. bring_up_s: how long a world may take until its task is set up.
+    """
+
+    root: Path | None
+    bring_up_s: float
+
+    def __call__(self, task: Any) -> float | None:
+        """Return seconds: the episode's own limit, and all that its set-up and its judge may take; None: no limit.
+
+        Args: task: a request, as ``TaskRequest.read`` takes it. Blocks: reads the task's file. Raises: SpecError kinds.
+        """
+        request = TaskRequest.read(task)
+        spec = choose_task(request.task, self.root).spec
+        timeout_s = request.timeout_sec
+        if spec is None:
+            return None if timeout_s is None else self.bring_up_s + timeout_s + _JUDGE_S
+        hooks = [hook for hook in (spec.init.init_script, spec.hooks.post_task) if hook]
+        more_s = spec.hooks.pre_task_timeout + len(hooks) * HOOK_TIMEOUT.get() + (spec.post_task_settle_sec or 0.0)
+        judge_s = max(_JUDGE_S, VERIFIER_TIMEOUT.get(), *_numbers(spec.success.spec, request.verifier))
+        return self.bring_up_s + more_s + (spec.init.timeout_sec if timeout_s is None else timeout_s) + judge_s
+
+
+def _numbers(*given: Mapping[str, Any]) -> list[float]:
+    """Return how long judges may take that say so themselves."""
+    found = [one.get("timeout_sec") for one in given]
+    return [float(one) for one in found if isinstance(one, int | float)]
+
+
 def environment_rules(choice: EnvironmentChoice, *, least: int, most: int | None = None, **changes: Any) -> PoolRules:
     """Return rules for a pool of these environments: limits of time that leave room for their hooks and judges.
+
+    A task may take as long as its own ``timeout_sec`` says, and its set-up and judge beyond that.
 
     Args: most: None: as many as ``least``. changes: other fields of ``PoolRules``.
     Raises: as ``make`` for an environment that cannot be loaded.
     """
-    spec = load_environment(choice.env, choice.overrides).spec
+    loaded = load_environment(choice.env, choice.overrides)
+    spec = loaded.spec
     hooks = [hook for hook in (spec.hooks.pre_start, spec.hooks.post_start) if hook]
     bring_up_s = _BRING_UP_S + len(hooks) * HOOK_TIMEOUT.get()
     replica = ReplicaRules(create_limit_s=bring_up_s, reset_limit_s=bring_up_s + _JUDGE_S)
     memory_gb = spec.resources.mem_gb
     guard = GuardRules() if not memory_gb else GuardRules(unknown_mib=memory_gb * 1024 + _OVERHEAD_MIB)
+    anew = [hook for hook in (spec.hooks.reset, spec.reset_script) if hook]
+    limit_of = TaskLimits(loaded.root, bring_up_s + len(anew) * HOOK_TIMEOUT.get())
     rules: dict[str, Any] = {"kind": choice.kind, "cold": choice.cache_level is None, "reads": READS}
+    rules["limit_of"] = limit_of
     rules |= {"replica": replica, "guard": guard, **changes}
     return PoolRules(least=least, most=least if most is None else most, **rules)

@@ -72,7 +72,7 @@ class MixedPool:
 
     async def acquire_for(self, task: Any, deadline: Deadline, *, job: str = "") -> Lease:
         """See ``Pool``. Raises: SpecNotFound for an environment there is no pool of."""
-        return await self.of(task).acquire(deadline, job=job)
+        return await self.of(task).acquire_for(task, deadline, job=job)
 
     def of(self, task: Any) -> Pool:
         """Return the pool of a task's environment. Raises: SpecNotFound."""

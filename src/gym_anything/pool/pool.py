@@ -38,7 +38,9 @@ class PoolRules:
         cold: whether worlds are booted rather than forked: then a busy processor holds them up.
         kind: of world, for the estimate of its memory; a checkpoint's key.
         creating_at_once: so many are created at a time, others wait for their turn; None: as many as the guard admits.
-        task_limit_s: how long one task may take.
+        task_limit_s: how long one task may take, where nobody says otherwise.
+        limit_of: tells how long a task may take by its own spec, for ``acquire_for``, which takes the shorter one. In a
+            thread of its own.
         retries: of an operation that was surely not applied, and of reads; ten after the first try.
         reads: which operations of its worlds change nothing: tried again after any error that is worth it.
         shrink_after_s: how long a replica beyond ``least`` may be idle before it is retired.
@@ -50,6 +52,7 @@ class PoolRules:
     kind: str = "world"
     creating_at_once: int | None = None
     task_limit_s: float | None = None
+    limit_of: Callable[[Any], float | None] | None = None
     shrink_after_s: float = 60.0
     retries: Backoff = field(default_factory=lambda: Backoff(attempts=11, base_s=0.05, max_s=5.0))
     reads: frozenset[str] = frozenset()
@@ -163,9 +166,10 @@ class Pool:
 
     # --- leases --------------------------------------------------------------------------------------------------
 
-    async def acquire(self, deadline: Deadline, *, job: str = "") -> Lease:
+    async def acquire(self, deadline: Deadline, *, job: str = "", task_limit_s: float | None = None) -> Lease:
         """Return a warm replica, or wait for one; jobs that wait are served by turns.
 
+        Args: task_limit_s: how long this task may take; None: as the rules say.
         Raises: NoReplica when none comes in time, StateError when the pool stops or drains.
         """
         if self._closing:
@@ -175,14 +179,18 @@ class Pool:
         while replica.state.state is not State.IDLE:  # lost between the offer and now
             replica = self._take_idle() or await self._wait_for_one(deadline, job)
         lease = Lease(self, replica, f"{self._label}{replica.number}.{next(self._names)}")
-        replica.assign(lease.name, self.rules.task_limit_s)
+        replica.assign(lease.name, self.rules.task_limit_s if task_limit_s is None else task_limit_s)
         self._leases[lease.name] = lease
         self.observer.lent(lease.name, replica.number, self._clock() - began)
         return lease
 
     async def acquire_for(self, task: Any, deadline: Deadline, *, job: str = "") -> Lease:
-        """The same for a task, which a pool of several kinds of world looks at."""
-        return await self.acquire(deadline, job=job)
+        """The same for a task, within its own limit. Raises: what is wrong with it, where the rules look at it."""
+        limits = [self.rules.task_limit_s]
+        if self.rules.limit_of is not None:
+            limits.append(await asyncio.to_thread(self.rules.limit_of, task))
+        shortest = min((limit for limit in limits if limit is not None), default=None)
+        return await self.acquire(deadline, job=job, task_limit_s=shortest)
 
     def _take_idle(self) -> PooledReplica | None:
         while self._idle:

@@ -63,17 +63,19 @@ async def run_task(
     *,
     job: str = "",
     retries: int = TASK_RETRIES,
+    task_limit_s: float | None = None,
 ) -> TaskOutcome[T]:
     """Do a task on a replica of the pool, and again on another one while that is worth it.
 
     Args:
         work: the whole task, from its reset to its verdict; called anew for each attempt. It may think as long as it
             likes without losing its lease, as long as the event loop turns.
+        task_limit_s: how long an attempt may take; None: as the pool's rules say.
     Raises: NoReplica, StateError (the pool stops), and what is no error of ours: a programming mistake.
     """
     outcome: TaskOutcome[T] = TaskOutcome()
     while True:
-        lease = await pool.acquire(deadline, job=job)
+        lease = await pool.acquire(deadline, job=job, task_limit_s=task_limit_s)
         try:
             with beating_for(lease):
                 outcome.result = await work(lease)

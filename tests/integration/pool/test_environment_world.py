@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import threading
 from collections.abc import Awaitable, Callable
@@ -28,6 +29,7 @@ from gym_anything.pool.guard import HostReading
 from gym_anything.pool.pool import Lease, Pool
 from gym_anything.pool.replica_health import HealthRules
 from gym_anything.pool.task_request import TaskRequest
+from gym_anything.pool.tasks import run_task
 from gym_anything.specs.loading import checked_env
 from gym_anything.testing.fakes.world import CLICKS_FILE, TYPED_FILE, FakeWorld
 from tests.conftest import RequireBackend
@@ -150,6 +152,67 @@ def test_a_lost_world_is_an_error_that_names_its_episode_and_the_replica_recover
             assert (await again.perform("reset", task_spec()))["observation"]
 
     asyncio.run(whole())
+
+
+@pytest.mark.parametrize(
+    ("request_", "beyond_s"),
+    [
+        ({"task": {"init": {"timeout_sec": 50}, "hooks": {"pre_task": "true", "pre_task_timeout": 7}}}, 50 + 7),
+        ({"task": {"hooks": {"pre_task_timeout": 7}}, "timeout_sec": 90}, 90 + 7),
+        ({"task": {"hooks": {"pre_task_timeout": 7}}, "timeout_sec": 90, "verifier": {"timeout_sec": 1600}}, 1097),
+        (
+            {"task": {"hooks": {"pre_task_timeout": 7, "post_task": "true"}, "init": {"init_script": "true"}}},
+            3607 + 600,
+        ),
+        ({"task": None, "timeout_sec": 90}, 90),
+        ({"task": None}, None),
+    ],
+)
+def test_a_task_may_take_as_long_as_it_says_and_its_set_up_and_judge(
+    tmp_path: Path, request_: dict[str, Any], beyond_s: float | None
+) -> None:
+    task = request_["task"] and task_spec(**request_["task"])
+    rules = environment_rules(EnvironmentChoice(env_spec(tmp_path, hooks={"reset": "true"})), least=1)
+    assert rules.limit_of is not None
+    limit_s = rules.limit_of({**request_, "task": task})
+    assert limit_s == (None if beyond_s is None else 600 + 1800 + 600 + beyond_s)
+
+
+def test_each_task_is_ended_at_a_limit_of_its_own_and_at_that_of_the_pool_where_that_is_shorter(tmp_path: Path) -> None:
+    choice = EnvironmentChoice(env_spec(tmp_path), fast_io=True)
+    known = environment_rules(choice, least=2)
+    assert known.limit_of is not None
+    most_s = known.limit_of(task_spec(init={"timeout_sec": 1}))
+    assert most_s is not None
+
+    def limit_of(task: Any) -> float | None:
+        assert known.limit_of is not None
+        limit_s = known.limit_of(task)
+        return limit_s and max(0.05, limit_s - most_s)  # what is beyond the shorter one's
+
+    tasks = [task_spec(id="short@1", init={"timeout_sec": 1}), task_spec(id="long@1", init={"timeout_sec": 500})]
+
+    async def ended(**changes: Any) -> list[str]:
+        rules = dataclasses.replace(known, limit_of=limit_of, **changes)
+        async with Pool(choice.make_world, rules, read=lambda: ROOMY) as pool:
+
+            async def is_ended(lease: Lease) -> None:
+                while not lease.ended:
+                    pool._changed.clear()
+                    await pool._changed.wait()
+                await lease.perform("observe")
+
+            leases = [await pool.acquire_for(task, Deadline.after(30)) for task in tasks]
+            for lease in leases[: 2 if changes else 1]:
+                with pytest.raises(ReplicaFailed, match="over its time limit"):
+                    await is_ended(lease)
+            own = await run_task(pool, is_ended, Deadline.after(30), task_limit_s=0.05)
+            assert [attempt.blame for attempt in own.attempts] == ["policy"], "an acquisition may bring its own"
+            return [lease.ended for lease in leases]
+
+    over = "it is over its time limit"
+    assert asyncio.run(ended()) == [over, ""]
+    assert asyncio.run(ended(task_limit_s=0.1)) == [over, over]
 
 
 def test_bad_input_is_refused_and_the_replica_stays_good(tmp_path: Path) -> None:

@@ -96,14 +96,17 @@ class BorrowedPool:
 
     async def acquire(self, deadline: Deadline, *, job: str = "") -> BorrowedLease:
         """See ``Pool.acquire``. Raises: as it; Unreachable when the pool's process has ended."""
-        lent = await self.ask("acquire", job=job, within_s=_within(deadline))
-        lease = BorrowedLease(self, lent["lease"], lent["replica"], lent["lease_s"])
-        self._beats.hold(lease)
-        return lease
+        return await self._acquire(deadline, job=job)
 
     async def acquire_for(self, task: Any, deadline: Deadline, *, job: str = "") -> BorrowedLease:
         """See ``Pool.acquire_for``."""
-        return await self.acquire(deadline, job=job)
+        return await self._acquire(deadline, job=job, task=task)
+
+    async def _acquire(self, deadline: Deadline, **asked: Any) -> BorrowedLease:
+        lent = await self.ask("acquire", within_s=_within(deadline), **asked)
+        lease = BorrowedLease(self, lent["lease"], lent["replica"], lent["lease_s"])
+        self._beats.hold(lease)
+        return lease
 
     def status(self) -> dict[str, Any]:
         """Return the pool's status. Blocks some milliseconds. Raises: Unreachable."""

@@ -138,8 +138,11 @@ class _Connection:
         return await work(request)
 
     async def _acquire(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        deadline = _deadline(request)
-        lease = await self._pool.acquire(deadline, job=str(request.get("job", "")))
+        deadline, job = _deadline(request), str(request.get("job", ""))
+        if "task" in request:
+            lease = await self._pool.acquire_for(request["task"], deadline, job=job)
+        else:
+            lease = await self._pool.acquire(deadline, job=job)
         if self._ended:
             lease.release()
             raise StateError("who asked has gone")
