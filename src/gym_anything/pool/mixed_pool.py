@@ -142,8 +142,9 @@ class MixedPool:
                 elif not self._make_way(pool):
                     return
         for pool in self.pools.values():
-            while pool.size < pool.rules.least and self.may_grow():
-                pool.grow()
+            for _ in range(pool.lacking):
+                if self.may_grow():
+                    pool.grow()
 
     def _make_way(self, needy: Pool) -> bool:
         """Have one of the others give a replica up, the largest first; its place is free once it has gone."""

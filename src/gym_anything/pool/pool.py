@@ -19,14 +19,14 @@ from gym_anything.pool.guard import Guard, GuardRules, HostReading
 from gym_anything.pool.host_reading import read_host
 from gym_anything.pool.lease import Lease as Lease
 from gym_anything.pool.observer import PoolObserver
+from gym_anything.pool.outage import Outage
 from gym_anything.pool.replica import Clock, Replica
 from gym_anything.pool.replica_contract import PooledReplica
 from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.world import ReplicaWorld
 
-_DEAD_ENDS = 3
-"""So many replicas in a row that never came up: another one would not either."""
+_WARM = (State.IDLE, State.ASSIGNED, State.RESETTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class PoolRules:
         retries: of an operation that was surely not applied, and of reads; ten after the first try.
         reads: which operations of its worlds change nothing: tried again after any error that is worth it.
         shrink_after_s: how long a replica beyond ``least`` may be idle before it is retired.
+        try_again_s, try_again_max_s: when no replica comes up at all, the pause before it is tried with one more,
+            doubled with each further one, and the longest.
     """
 
     least: int = 1
@@ -54,6 +56,8 @@ class PoolRules:
     task_limit_s: float | None = None
     limit_of: Callable[[Any], float | None] | None = None
     shrink_after_s: float = 60.0
+    try_again_s: float = 10.0
+    try_again_max_s: float = 120.0
     retries: Backoff = field(default_factory=lambda: Backoff(attempts=11, base_s=0.05, max_s=5.0))
     reads: frozenset[str] = frozenset()
     replica: ReplicaRules = field(default_factory=ReplicaRules)
@@ -113,7 +117,7 @@ class Pool:
         self._leases: dict[str, Lease] = {}
         self._waiting: OrderedDict[str, deque[asyncio.Future[PooledReplica]]] = OrderedDict()
         self._closing = False
-        self._dead_ends = 0
+        self._outage = Outage(rules.try_again_s, rules.try_again_max_s, self._try_one)
         self.last_failure = ""
         self._changed = asyncio.Event()
 
@@ -121,8 +125,7 @@ class Pool:
 
     def start(self) -> None:
         """Begin to make the least number of replicas; does not wait for them."""
-        for _ in range(self.rules.least):
-            self._add()
+        self._refill()
 
     async def ready(self, count: int, deadline: Deadline) -> None:
         """Wait until so many replicas are idle or at work. Raises: NoReplica with what holds them up."""
@@ -137,7 +140,7 @@ class Pool:
 
     async def stop(self) -> None:
         """End every lease and replica; return when nothing is left of their worlds."""
-        self._closing = True
+        self._close()
         self._tell_waiting(StateError("the pool was stopped"))
         for lease in list(self._leases.values()):
             lease.ended = lease.ended or "the pool was stopped"
@@ -146,7 +149,7 @@ class Pool:
 
     async def drain(self) -> None:
         """Give out no more and retire every replica once its task is over; return when all are."""
-        self._closing = True
+        self._close()
         self._tell_waiting(StateError("the pool drains"))
         for replica in list(self._replicas.values()):
             replica.retire("drained")
@@ -154,6 +157,10 @@ class Pool:
             self._changed.clear()
             await self._changed.wait()
         await self.stop()
+
+    def _close(self) -> None:
+        self._closing = True
+        self._outage.close()
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -201,11 +208,12 @@ class Pool:
 
     async def _wait_for_one(self, deadline: Deadline, job: str) -> PooledReplica:
         no_room = False
-        if len(self._live()) < self.rules.most and self._dead_ends < _DEAD_ENDS:
+        if len(self._live()) < self.rules.most and not self._outage.lasts:
             no_room = self.share is not None and not self.share.may_grow()
             if not no_room:
                 self._add()
-        if not self._live() and not no_room:
+        known = _WARM if self._outage.lasts else tuple(State)
+        if not no_room and all(one.state.state not in known for one in self._live()):
             raise NoReplica(f"no replica comes up; {self._why_none()}", detail=self.status())
         waiting: asyncio.Future[PooledReplica] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(job, deque()).append(waiting)
@@ -241,8 +249,9 @@ class Pool:
         """See ``Watcher``."""
         self.observer.transition(replica.number, replica.state.story[-1])
         if replica.state.state is State.IDLE:
-            self._dead_ends = 0
             self._offer(replica)
+            if self._outage.works() and self.share is None:
+                self._refill()
         elif replica.state.state is State.RETIRED and not self._closing:
             self._replace(replica)
         self._changed.set()
@@ -258,8 +267,7 @@ class Pool:
         """Fill the place of a retired replica, unless nothing comes up at all."""
         del self._replicas[gone.number]
         asyncio.get_running_loop().create_task(gone.stop())
-        self._dead_ends += _never_worked(gone)
-        if self._dead_ends >= _DEAD_ENDS:
+        if self._outage.gone(gone):
             self.last_failure = gone.state.story[-1].reason
             self._tell_waiting(NoReplica(f"no replica comes up; {self._why_none()}", detail=self.status()))
         elif len(self._live()) < self.rules.least and self.share is None:
@@ -300,10 +308,21 @@ class Pool:
         if unused and not self._closing and len(self._live()) > self.rules.least:
             replica.retire("nobody wanted it")
 
-    def _add(self) -> None:
+    def _add(self) -> PooledReplica:
         number = next(self._numbers)
         replica = self._replicas[number] = self._new_replica(number)
         replica.want()
+        return replica
+
+    def _refill(self) -> None:
+        while len(self._live()) < self.rules.least:
+            self._add()
+
+    def _try_one(self) -> PooledReplica | None:
+        """Try whether a replica comes up again; None where there is no room, or others are not given up yet."""
+        others = any(one.state.state not in (State.IDLE, State.ASSIGNED) for one in self._live())
+        no_room = self.size >= self.rules.most or (self.share is not None and not self.share.may_grow())
+        return None if others or no_room else self._add()
 
     def _new_replica(self, number: int) -> PooledReplica:
         """Return another replica, in this process."""
@@ -321,7 +340,12 @@ class Pool:
         """How many more replicas those who wait could use, beyond those that are coming up."""
         waiting = sum(len(queue) for queue in self._waiting.values())
         coming = sum(one.state.state not in (State.ASSIGNED, State.RETIRED) for one in self._replicas.values())
-        return max(0, min(waiting - coming, self.rules.most - self.size)) if self._dead_ends < _DEAD_ENDS else 0
+        return max(0, min(waiting - coming, self.rules.most - self.size)) if not self._outage.lasts else 0
+
+    @property
+    def lacking(self) -> int:
+        """How many more replicas it should have at least; none while nothing comes up: it tries by itself then."""
+        return 0 if self._outage.lasts else max(0, self.rules.least - self.size)
 
     def grow(self) -> None:
         """Make one replica more."""
@@ -369,9 +393,3 @@ class Pool:
         if self.last_failure:
             words.append(f"the last one: {self.last_failure}")
         return "; ".join(words)
-
-
-def _never_worked(replica: PooledReplica) -> bool:
-    """Tell whether a retired replica had failed, and no world of it was ever idle."""
-    story = replica.state.story
-    return story[-1].reason.startswith("failed") and all(one.after is not State.IDLE for one in story)
