@@ -30,7 +30,10 @@ from gym_anything.pool.environment_world import EnvironmentChoice, environment_r
 from gym_anything.pool.guard import HostReading
 from gym_anything.pool.pool import Lease, PoolRules
 from gym_anything.pool.pool_log import PoolLog
+from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State
+from gym_anything.pool.shards import messages as say
+from gym_anything.pool.shards.remote_replica import RemoteReplica
 from gym_anything.pool.shards.shard import ShardRules
 from gym_anything.pool.shards.sharded_pool import ShardedPool, shard_count
 from gym_anything.pool.shards.source import WorldSource
@@ -100,7 +103,7 @@ PLAIN = WorldSource(f"{__name__}:plain_worlds")
 
 def on_shards(work: Callable[[ShardedPool], Awaitable[T]], count: int = 4, shards: int = 2, **changes: Any) -> T:
     async def whole() -> T:
-        rules = PoolRules(least=count, most=count, replica=RULES, **changes)
+        rules = PoolRules(**{"least": count, "most": count, "replica": RULES, **changes})
         async with ShardedPool(PLAIN, rules, shards=shards, shard_rules=LOOKS, read=lambda: ROOMY) as pool:
             return await work(pool)
 
@@ -192,6 +195,44 @@ def test_a_task_over_its_limit_is_told_so_with_who_has_to_act() -> None:
         assert (over.value.blame, over.value.retryable) == ("policy", False)
 
     on_shards(work, count=1, shards=1, task_limit_s=0.05)
+
+
+def test_a_replica_that_is_being_retired_is_lent_to_nobody() -> None:
+    async def work(pool: ShardedPool) -> None:
+        pool.grow()
+        await pool.ready(2, Deadline.after(SOON))
+        going, staying = pool._idle
+        pool._shrink(going, (len(going.state.story), going.state.story[-1].at))
+        assert going.state.state is State.CLEARING
+        lease = await pool.acquire(Deadline.after(SOON))
+        assert lease.replica_number == staying.number
+        assert (await lease.perform("step"))["steps"] == 1
+
+    on_shards(work, count=2, shards=1, least=1)
+
+
+def test_a_replica_that_is_told_to_go_while_it_comes_up_is_not_idle_for_a_moment() -> None:
+    async def work() -> None:
+        seen: list[State] = []
+
+        class Watcher:
+            def changed(self, replica: RemoteReplica, before: State) -> None:
+                seen.append(replica.state.state)
+
+            def measured(self, replica: RemoteReplica, memory_mib: float) -> None: ...
+
+            def lease_ended(self, replica: RemoteReplica, ended: EndLease) -> None: ...
+
+        replica = RemoteReplica(1, Watcher(), RULES, lambda: 0.0)
+        replica.connect(lambda message: None)
+        replica.moved(say.Moved(1, 0.0, "queued", "creating", "admitted", 1, None))
+        replica.retire("drained")
+        replica.moved(say.Moved(1, 0.0, "creating", "idle", "created", 1, None))
+        assert seen == [State.CREATING, State.CLEARING]
+        with pytest.raises(ValueError, match="while clearing"):
+            replica.assign("t1")
+
+    asyncio.run(work())
 
 
 def test_a_shard_that_dies_comes_back_and_its_tasks_are_done_again() -> None:

@@ -65,6 +65,8 @@ class RemoteReplica:
         """See ``Replica``; without a shard there is nothing to wait for."""
         self._retiring = self._retiring or reason
         if self._say is not None:
+            if self.state.state is State.IDLE:
+                self.state.state = State.CLEARING  # at once: nobody is lent it before the shard has heard of this
             self._say(say.Retire(self.number, reason))
         else:
             self._wanted = False
@@ -151,8 +153,11 @@ class RemoteReplica:
             message.at, State(message.before), after, message.reason, self.state.generation, message.lease
         )
         self.state.story.append(told)
-        # idle, but the shard has yet to hear of a lease: it will take it on, or end it
-        self.state.state = State.ASSIGNED if after is State.IDLE and self.state.lease is not None else after
+        self.state.state = after
+        if after is State.IDLE and self.state.lease is not None:
+            self.state.state = State.ASSIGNED  # the shard has yet to hear of a lease: it will take it on, or end it
+        elif after is State.IDLE and self._retiring:
+            self.state.state = State.CLEARING  # it has yet to hear of that
         self._watcher.changed(self, before)
 
     def lease_ended(self, message: say.LeaseEnded) -> None:
