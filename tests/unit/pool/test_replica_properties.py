@@ -31,6 +31,8 @@ class Pool(RuleBasedStateMachine):
         self.leases: dict[str, int] = {}
         self.ended: set[str] = set()
         self.tasks = 0
+        self.limited: set[str] = set()
+        self.words: dict[str, str] = {}
 
     def tell(self, number: int, event: ev.Event) -> None:
         """Give an event to a replica and do what it wants, like the shell around it."""
@@ -47,6 +49,8 @@ class Pool(RuleBasedStateMachine):
             elif isinstance(wish, ev.EndLease):
                 assert self.leases.pop(wish.lease) == number and wish.reason
                 self.ended.add(wish.lease)
+                self.words[wish.lease] = wish.reason
+                assert wish.cause != "limit" or wish.lease in self.limited
         if replica.state is not before[1]:
             assert len(replica.story) > before[0] or len(replica.story) == RULES.story_length
             assert replica.story[-1].after is replica.state and replica.story[-1].reason
@@ -115,12 +119,38 @@ class Pool(RuleBasedStateMachine):
             self.worlds[number].discard(replica.generation)
             self.tell(number, ev.Destroyed(self.now, replica.generation))
 
+    @rule(number=which, late=st.integers(1, 3))
+    def destroyed_long_ago(self, number: int, late: int) -> None:
+        """What an earlier world still says of its end is not the end of this one."""
+        replica = self.replicas[number]
+        before = replica.state, replica.holds_admission, len(replica.story)
+        self.tell(number, ev.Destroyed(self.now, replica.generation - late))
+        assert (replica.state, replica.holds_admission, len(replica.story)) == before
+
+    @rule(number=which, stale=st.booleans())
+    def beat(self, number: int, stale: bool) -> None:
+        """Its owner keeps the lease; who had one before keeps nothing."""
+        replica = self.replicas[number]
+        due, lease = replica.due(), replica.lease
+        others = sorted(self.ended) or ["nobody's"]
+        self.tell(number, ev.Heartbeat(self.now, others[-1] if stale or lease is None else lease))
+        if stale or lease is None:
+            assert replica.due() == due
+        self.tell(number, ev.Tick(self.now))
+        assert stale or replica.lease == lease or self.over(number, lease)
+
+    def over(self, number: int, lease: str | None) -> bool:
+        """Tell whether that ended because the task's own time was up."""
+        return lease in self.limited and "its time limit" in self.words.get(lease or "", "")
+
     @rule(number=which, limit=st.none() | st.floats(1, 100))
     def assign(self, number: int, limit: float | None) -> None:
         if self.replicas[number].state is State.IDLE:
             self.tasks += 1
             lease = f"task {self.tasks}"
             self.leases[lease] = number
+            if limit is not None:
+                self.limited.add(lease)
             self.tell(number, ev.Assigned(self.now, lease, limit))
 
     @rule(number=which, broken=st.booleans())
@@ -131,11 +161,11 @@ class Pool(RuleBasedStateMachine):
                 self.ended.add(lease)
                 self.tell(number, ev.Released(self.now, lease, broken))
 
-    @rule(seconds=st.floats(0, 70))
-    def time_passes(self, seconds: float) -> None:
+    @rule(seconds=st.floats(0, 70), busy=st.booleans())
+    def time_passes(self, seconds: float, busy: bool = False) -> None:
         self.now += seconds
         for number in range(COUNT):
-            self.tell(number, ev.Tick(self.now))
+            self.tell(number, ev.Tick(self.now, busy=busy))
 
     @rule(number=which)
     def retire(self, number: int) -> None:
