@@ -9,6 +9,7 @@ import logging
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -33,6 +34,7 @@ from gym_anything.pool.pool_log import PoolLog
 from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State
 from gym_anything.pool.shards import messages as say
+from gym_anything.pool.shards.process import ShardProcess
 from gym_anything.pool.shards.remote_replica import RemoteReplica
 from gym_anything.pool.shards.shard import ShardRules
 from gym_anything.pool.shards.sharded_pool import ShardedPool, shard_count
@@ -282,6 +284,30 @@ def test_what_worlds_log_in_shards_is_logged_here_with_its_ids_and_without_secre
     assert "Traceback" in broke["error"] and "[secret]" in broke["error"] and "hunter" not in stream.getvalue()
     assert {(line["replica"], line["episode"]) for line in (said, broke)} == {(replica, episode)}
     assert said["time"] <= broke["time"]
+
+
+def test_shards_that_could_not_be_started_again_are_once_they_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ShardProcess.start
+
+    def refused(process: ShardProcess) -> socket.socket:
+        raise OSError("no space left on device")
+
+    async def work(pool: ShardedPool) -> None:
+        await pool.ready(4, Deadline.after(SOON))
+        monkeypatch.setattr(ShardProcess, "start", refused)
+        for pid in pids(pool):
+            os.kill(pid, signal.SIGKILL)
+        while pids(pool) or not pool._outage.lasts:
+            pool._changed.clear()
+            await pool._changed.wait()
+        with pytest.raises(NoReplica, match="no space left on device"):
+            await pool.acquire(Deadline.after(SOON))
+        monkeypatch.setattr(ShardProcess, "start", real)
+        await pool.ready(4, Deadline.after(SOON))
+        assert len(pids(pool)) == 2
+        assert (await (await pool.acquire(Deadline.after(SOON))).perform("step"))["steps"] == 1
+
+    on_shards(work, try_again_s=0.05, try_again_max_s=0.2)
 
 
 @pytest.mark.soak

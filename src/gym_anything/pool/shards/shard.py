@@ -88,6 +88,7 @@ class Shard:
         try:
             sock = process.start()
         except BaseException:
+            self._process = None
             process.place.remove()
             raise
         self._opened, self._heard, self._silent = False, True, 0
@@ -103,6 +104,13 @@ class Shard:
             asyncio.get_running_loop().call_soon(self._refuse, replica)
         elif self._opened and self._port is not None:
             replica.connect(self._port.say)
+
+    def begin_anew(self) -> None:
+        """Have another process where there was to be none: what ended the others may be over. Blocks as ``start``."""
+        if self.gone and self._process is None and not self._ends and not self._closing:
+            self.gone = ""
+            self._deaths.clear()
+            self._start_again()
 
     async def stop(self) -> None:
         """End the process. Its replicas were stopped before."""
@@ -180,7 +188,7 @@ class Shard:
             return
         try:
             self.start()
-        except GymAnythingError as error:
+        except (GymAnythingError, OSError) as error:
             self.gone = f"shard {self.number} cannot be started again: {error}"
             self._drop_replicas(self.gone)
 

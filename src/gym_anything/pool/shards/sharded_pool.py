@@ -88,6 +88,18 @@ class ShardedPool(Pool):
         """See ``Pool``; with ``shards``: ``number``, ``pid``, ``replicas``, ``deaths`` of each."""
         return {**super().status(), "shards": [shard.status() for shard in self._shards]}
 
+    def _try_one(self) -> PooledReplica | None:
+        """See ``Pool``; where no shard is left, it is tried with another process."""
+        if all(shard.gone for shard in self._shards):
+            self._shards[0].begin_anew()
+        return super()._try_one()
+
+    def _refill(self) -> None:
+        """See ``Pool``; what one shard can do again, the others can try."""
+        for shard in self._shards:
+            shard.begin_anew()
+        super()._refill()
+
     def _new_replica(self, number: int) -> PooledReplica:
         """Return another replica, in the shard with the fewest."""
         shard = min(self._shards, key=lambda one: (bool(one.gone), len(one.replicas)))
