@@ -23,7 +23,7 @@ def main() -> None:
         summary |= {f"{kind}_fault_{name}": count for name, count in sorted(plain["fault_kinds"].items())}
     conditions = (
         "64 simulated worlds, 8 steps an episode; 8 local desktops, and 8 forked machines with 1 GiB, in 2 shards, "
-        "6 lines typed into a terminal an episode"
+        "6 lines typed into a terminal an episode; up to 50 tries of a task, no retirement of replicas that are broken on purpose"
     )
     print(json.dumps({"summary": summary, "series": {}, "conditions": conditions}))
 

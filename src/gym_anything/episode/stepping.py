@@ -82,15 +82,15 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
         paced = time.perf_counter()
         observation = observe(session, episode, is_step=True) if request.capture_observation else {}
     except GymAnythingError as error:
-        failure = _not_to_be_repeated(error, progress.inputs)
-        record = {**_record(episode.steps, raws, request), "error": failure.to_wire()}
-        if isinstance(failure, InputNotDelivered):  # whoever sends it again sends the same step
+        if progress.inputs and isinstance(error, InputNotDelivered):
+            _write_failure(episode, raws, request, _not_to_be_repeated(error, progress.inputs))
+            # No name holds what is raised here: it holds this call, and with it the frames of a world that is gone.
+            raise _not_to_be_repeated(error, progress.inputs) from error
+        _write_failure(episode, raws, request, error)
+        if isinstance(error, InputNotDelivered):  # whoever sends it again sends the same step
             episode.steps -= 1
             session.roles = roles
-        episode.folder.append("not_delivered" if isinstance(failure, InputNotDelivered) else "step", record)
-        if failure is error:
-            raise
-        raise failure from error
+        raise
     seen = time.perf_counter()
     timings = {
         "actions_s": round(did - began, 6),
@@ -101,10 +101,13 @@ def run_step(session: Session, episode: Episode, request: StepRequest) -> StepRe
     return _done(session, episode, request, raws, progress.results, observation, timings, rest)
 
 
-def _not_to_be_repeated(error: GymAnythingError, inputs: int) -> GymAnythingError:
-    """Return what a failed step raises: only one that did no input at all may be sent again as it is."""
-    if not inputs or not isinstance(error, InputNotDelivered):
-        return error
+def _write_failure(episode: Episode, raws: list[Any], request: StepRequest, error: GymAnythingError) -> None:
+    kind = "not_delivered" if isinstance(error, InputNotDelivered) else "step"
+    episode.folder.append(kind, {**_record(episode.steps, raws, request), "error": error.to_wire()})
+
+
+def _not_to_be_repeated(error: InputNotDelivered, inputs: int) -> InputDeliveryUnknown:
+    """Return what a step raises of which a part was done: only one that did no input at all may be sent again."""
     return InputDeliveryUnknown(
         f"{inputs} of this step's inputs were done, the one after them was not: {error}; look at a new frame",
         detail={**error.detail, "inputs_done": inputs},

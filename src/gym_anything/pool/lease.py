@@ -96,6 +96,7 @@ class Lease:
                     worth=call.is_worth_another_try,
                 )
         finally:
+            call.failure = None  # it holds us, and what its world held
             self._turn.release()
 
     async def _take_turn(self, call: _Call) -> None:

@@ -26,7 +26,8 @@ def test_shared_blocks_save_time_and_space(
     result = CliRunner().invoke(cli, ["bench", "disk", "--base-mib", "64", "--count", "20", "--json"])
     found = json.loads(result.stdout)
     assert len(found["copy_ms"]) == 5 and len(found["share_ms"]) == 50
-    assert found["times_faster"] > 5 and found["saved_percent"] > 99 > found["saved_after_writes_percent"] > 80
+    assert found["times_faster"] > 5
+    assert found["saved_percent"] > found["saved_after_writes_percent"] > 99, "what is written costs what it is"
     assert [path.name for path in (tmp_path / "state").iterdir() if "lock" not in path.name] == []
 
 
