@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import time
 from collections import Counter, OrderedDict, deque
@@ -24,6 +25,7 @@ from gym_anything.pool.replica import Clock, Replica
 from gym_anything.pool.replica_contract import PooledReplica
 from gym_anything.pool.replica_events import EndLease
 from gym_anything.pool.replica_state import ReplicaRules, State
+from gym_anything.pool.replica_thread import ReplicaThread
 from gym_anything.pool.world import ReplicaWorld
 
 _WARM = (State.IDLE, State.ASSIGNED, State.RESETTING)
@@ -39,8 +41,7 @@ class PoolRules:
         kind: of world, for the estimate of its memory; a checkpoint's key.
         creating_at_once: so many are created at a time, others wait for their turn; None: as many as the guard admits.
         task_limit_s: how long one task may take, where nobody says otherwise.
-        limit_of: tells how long a task may take by its own spec, for ``acquire_for``, which takes the shorter one. In a
-            thread of its own.
+        limit_of: how long a task may take by its own spec, for ``acquire_for``, which takes the shorter one; may block.
         retries: of an operation that was surely not applied, and of reads; ten after the first try.
         reads: which operations of its worlds change nothing: tried again after any error that is worth it.
         shrink_after_s: how long a replica beyond ``least`` may be idle before it is retired.
@@ -118,6 +119,7 @@ class Pool:
         self._waiting: OrderedDict[str, deque[asyncio.Future[PooledReplica]]] = OrderedDict()
         self._closing = False
         self._outage = Outage(rules.try_again_s, rules.try_again_max_s, self._try_one)
+        self._reader: ReplicaThread | None = None  # of the files of tasks
         self.last_failure = ""
         self._changed = asyncio.Event()
 
@@ -161,6 +163,8 @@ class Pool:
     def _close(self) -> None:
         self._closing = True
         self._outage.close()
+        if self._reader is not None:
+            self._reader.end()
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -195,7 +199,8 @@ class Pool:
         """The same for a task, within its own limit. Raises: what is wrong with it, where the rules look at it."""
         limits = [self.rules.task_limit_s]
         if self.rules.limit_of is not None:
-            limits.append(await asyncio.to_thread(self.rules.limit_of, task))
+            self._reader = self._reader or ReplicaThread("task-limits")
+            limits.append(await self._reader.call(functools.partial(self.rules.limit_of, task)))
         shortest = min((limit for limit in limits if limit is not None), default=None)
         return await self.acquire(deadline, job=job, task_limit_s=shortest)
 

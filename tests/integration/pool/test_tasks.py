@@ -12,6 +12,7 @@ from gym_anything._util.deadline import Deadline
 from gym_anything.errors import AgentError, GymAnythingError, ReplicaFailed, VerifierError, WorldLost
 from gym_anything.measure.simulated_world import SimulatedTimes
 from gym_anything.pool.data_server import AsyncDataServer
+from gym_anything.pool.heartbeats import Heartbeats
 from gym_anything.pool.pool import Lease, Pool
 from gym_anything.pool.replica_health import HealthRules
 from gym_anything.pool.replica_state import ReplicaRules, State
@@ -98,8 +99,10 @@ def test_a_programming_mistake_is_raised_and_the_replica_given_back() -> None:
     ],
 )
 def test_a_task_that_was_ended_is_not_played_again_and_has_one_blame_everywhere(
-    rules: dict[str, Any], step_s: float, blame: str, masked: bool, reason: str
+    rules: dict[str, Any], step_s: float, blame: str, masked: bool, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Heartbeats, "_set_timer", lambda beats: None)  # as of an owner that stands still
+
     async def work(pool: Pool) -> None:
         async def wait(lease: Lease) -> None:
             if not step_s:
