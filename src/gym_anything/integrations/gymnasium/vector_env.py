@@ -326,9 +326,9 @@ def _pool_maker(env: Any, replicas: int, choice: Mapping[str, Any]) -> Callable[
 
 
 def _worth_another_replica(error: GymAnythingError | None) -> bool:
-    """Tell whether another one may do better: a mistake in a spec, or a pool without replicas, stays what it is."""
+    """Tell whether another one may do better: a mistake in a spec, a late task, a pool without replicas stay so."""
     waited = isinstance(error, NoReplica | DeadlineExceeded)
-    return error is None or isinstance(error, ReplicaFailed) or (error.blame in ("world", "host") and not waited)
+    return error is None or (error.blame in ("world", "host") and not waited)
 
 
 def _prompt(task: Task, root: Path | None) -> str:
