@@ -36,11 +36,8 @@ class Lender(Protocol):
     def start(self) -> None:
         """Begin."""
 
-    async def acquire(self, deadline: Deadline, *, job: str = "") -> Lent:
-        """Return a warm replica, or wait for one."""
-
     async def acquire_for(self, task: Any, deadline: Deadline, *, job: str = "") -> Lent:
-        """The same for a task, which names its environment where there are several."""
+        """Return a warm replica for a task, which names its environment where there are several, or wait for one."""
 
     def status(self) -> dict[str, Any]:
         """Return plain data of the pool."""
