@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import traceback
@@ -42,10 +43,15 @@ class BoundedCall:
         self._thread.join(limit_s)
         return not self._thread.is_alive()
 
+    def _place(self) -> str:
+        """Return where its thread is just now."""
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        return "".join(traceback.format_stack(frame)) if frame is not None else "its very end"
+
     def result(self, limit_s: float) -> Any:
         """Return its answer or raise its error. Raises: AssertionError when it does not end in time."""
         if not self.wait(limit_s):
-            raise AssertionError(f"{self.name} did not end within {limit_s:g} s")
+            raise AssertionError(f"{self.name} did not end within {limit_s:g} s; it is at:\n{self._place()}")
         if self.error is not None:
             if self.story:
                 self.error.add_note(f"in the thread of {self.name}:\n{self.story}")
