@@ -19,6 +19,7 @@ from gym_anything.runtime.limits import hindrance
 from gym_anything.runtime.runners.apptainer.runner import ApptainerRunner
 from gym_anything.testing.leaks import LeakCheck
 from tests.integration.apptainer.conftest import MakeRunner
+from tests.world_memory import check_memory
 
 pytestmark = pytest.mark.real
 
@@ -245,14 +246,4 @@ def test_cpu_memory_and_processes_are_limited_where_the_host_has_control_groups(
 
 
 def test_what_a_world_takes_is_known_while_it_runs(make_shell: MakeRunner) -> None:
-    """What is only cached does not count; what a program holds, and files in memory, do."""
-    runner = make_shell()
-    before = runner.memory_mib()
-    assert before is not None and 0 < before < 200
-    hold = "{ head -c 100M /dev/zero; echo x > /tmp/holds; sleep 60; } | tail -c 100M >/dev/null 2>&1 & disown"
-    assert runner.exec(hold, use_pty=False) == 0
-    runner.exec("until [ -s /tmp/holds ]; do sleep 0.02; done", timeout=30)
-    taken = runner.memory_mib()
-    assert taken is not None and 90 < taken - before < 140
-    runner.stop()
-    assert runner.memory_mib() is None
+    check_memory(make_shell())

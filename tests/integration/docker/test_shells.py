@@ -13,6 +13,7 @@ from gym_anything.runtime.runners.docker.runner import DockerRunner
 from gym_anything.runtime.runners.docker.vendor import Engine
 from tests.docker_engine import TestEngine
 from tests.integration.docker.conftest import MakeRunner
+from tests.world_memory import check_memory
 
 pytestmark = pytest.mark.real
 
@@ -165,14 +166,4 @@ def test_doctor_names_the_engine(docker_engine: TestEngine) -> None:
 
 
 def test_what_a_world_takes_is_known_while_it_runs(make_shell: MakeRunner) -> None:
-    """What is only cached does not count; what a program holds, and files in memory, do."""
-    runner = make_shell()
-    before = runner.memory_mib()
-    assert before is not None and 0 < before < 200
-    hold = "{ head -c 100M /dev/zero; echo x > /tmp/holds; sleep 60; } | tail -c 100M >/dev/null 2>&1 & disown"
-    assert runner.exec(hold, use_pty=False) == 0
-    runner.exec("until [ -s /tmp/holds ]; do sleep 0.02; done", timeout=30)
-    taken = runner.memory_mib()
-    assert taken is not None and 90 < taken - before < 140
-    runner.stop()
-    assert runner.memory_mib() is None
+    check_memory(make_shell())

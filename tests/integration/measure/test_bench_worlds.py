@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,13 @@ def test_desktops_that_are_all_killed_come_back_and_no_task_is_lost(require_back
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-def test_chaos_on_real_desktops_loses_nothing(require_backend: RequireBackend) -> None:
-    require_local_world(require_backend)
+@pytest.mark.parametrize(("worlds", "require"), [("desktop", require_local_world), ("vm", require_qemu)])
+def test_chaos_on_real_worlds_loses_nothing(
+    worlds: str, require: Callable[[RequireBackend], object], require_backend: RequireBackend
+) -> None:
+    require(require_backend)
     require_backend("mount", os.geteuid() == 0, "needs root, to mount a small disk")
-    code, found = run("chaos", "--worlds", "desktop", "--episodes", "20", "--replicas", "4")
-    assert found["faults"] >= 10
-    assert code == 0, found
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1200)
-def test_chaos_on_real_machines_loses_nothing(require_backend: RequireBackend) -> None:
-    require_qemu(require_backend)
-    require_backend("mount", os.geteuid() == 0, "needs root, to mount a small disk")
-    code, found = run("chaos", "--worlds", "vm", "--episodes", "20", "--replicas", "4")
+    code, found = run("chaos", "--worlds", worlds, "--episodes", "20", "--replicas", "4")
     assert found["faults"] >= 10
     assert code == 0, found
 
